@@ -1,0 +1,62 @@
+"""What every section of the language shares: strictness, shorthands and number types.
+
+A field that is left out is None: the planner decides it and says so. A constant default appears here only where nothing
+about the experiment could change it. Every field carries one sentence; it becomes the schema description, the help text
+and the reference.
+
+A shorthand (one scalar instead of a mapping) is a class attribute, not a validator per class, so that the JSON Schema
+and the models accept the same words.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
+
+PositiveInt = Annotated[int, Field(ge=1)]
+NonNegativeInt = Annotated[int, Field(ge=0)]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A mapping of the language: unknown keys are errors, values are never coerced from strings."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+
+    shorthand: ClassVar[str | None] = None
+    """The field that a lone scalar stands for, for example `path` in `model: Qwen/Qwen2.5-7B`."""
+
+    @classmethod
+    def expand(cls, scalar: Any) -> dict[str, Any]:
+        """The mapping that a lone scalar stands for."""
+        return {cls.shorthand: scalar} if cls.shorthand else {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_shorthand(cls, value: Any) -> Any:
+        if cls.shorthand is not None and isinstance(value, (str, int, float)):
+            return cls.expand(value)
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core))
+        if cls.shorthand is None:
+            return schema
+        scalar = cls.shorthand_schema(schema)
+        described = {"description": schema.get("description", ""), "anyOf": [scalar, {**schema}]}
+        described["anyOf"][1].pop("description", None)
+        return described
+
+    @classmethod
+    def shorthand_schema(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        """The JSON Schema of the lone scalar; by default that of the field it stands for."""
+        field = dict(schema["properties"][cls.shorthand])
+        field.pop("default", None)
+        options = [option for option in field.get("anyOf", [field]) if option.get("type") != "null"]
+        return options[0] if len(options) == 1 else {"anyOf": options}

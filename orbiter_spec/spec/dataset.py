@@ -1,0 +1,72 @@
+"""`dataset`: where rows come from and how they become prompts with an expected answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from orbiter_spec.spec.base import NonNegativeInt, PositiveInt, Section
+
+
+class Source(Section):
+    """One file of rows."""
+
+    shorthand: ClassVar[str | None] = "path"
+
+    path: str = Field(description="JSONL or Parquet file, relative to the spec that names it.")
+    name: str | None = Field(
+        None, description="Written to every row as data_source. Left out: the row's own data_source, or the file's stem."
+    )
+    limit: PositiveInt | None = Field(None, description="Rows to take from the start. Left out: all.")
+
+
+class Validation(Section):
+    """Rows for validation: files of their own, or a share of the training rows."""
+
+    shorthand: ClassVar[str | None] = "path"
+
+    path: str | list[Source] | None = Field(None, description="Files with validation rows. Left out: see fraction.")
+    fraction: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None, description="Share of the training rows set aside, drawn with the seed. Left out: none is."
+    )
+    limit: PositiveInt | None = Field(None, description="Rows to take from the start. Left out: all.")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Validation:
+        if (self.path is None) == (self.fraction is None):
+            raise ValueError("give either path or fraction")
+        return self
+
+
+class Columns(Section):
+    """Names of the columns that carry meaning."""
+
+    input: str | None = Field(None, description="The question. Left out: question, input, prompt or problem.")
+    expected: str | None = Field(None, description="The answer. Left out: answer, expected, target or ground_truth.")
+    chat: str | None = Field(None, description="A list of role and content messages. Left out: prompts are rendered.")
+    source: str | None = Field(None, description="Column written to data_source. Left out: the source's name.")
+    images: str | None = Field(None, description="Column with images. Left out: none.")
+
+
+class Dataset(Section):
+    """The rows to train on and to validate with."""
+
+    train: Source | list[Source] = Field(description="One file, or several in order.")
+    validation: Validation | list[Source] | None = Field(
+        None, description="Validation files or a share of the training rows. Left out: the training rows serve."
+    )
+    columns: Columns | None = Field(None, description="Names of the columns that carry meaning. Left out: by name.")
+    prepared: bool | None = Field(
+        None, description="Files are already in verl's row format and reach it untouched. Left out: rows are built."
+    )
+    shuffle: bool | None = Field(None, description="Draw training rows in random order. Left out: true.")
+    loader_workers: NonNegativeInt | None = Field(
+        None, description="Processes that load rows. Left out: 8, and 0 on a CPU."
+    )
+    limit: PositiveInt | None = Field(None, description="Training rows verl takes. Left out: all.")
+    trust_remote_code: bool | None = Field(None, description="Run code shipped with a tokenizer. Left out: false.")
+    custom_class: str | None = Field(
+        None, description="verl dataset class as path/to/file.py:Name. Left out: verl's RLHFDataset."
+    )
+    seed: NonNegativeInt | None = Field(None, description="Seed of the row order. Left out: the experiment's seed.")
