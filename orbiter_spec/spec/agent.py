@@ -94,8 +94,9 @@ class Limits(Section):
 
     prompt_tokens: PositiveInt | None = Field(None, description="Tokens of a prompt at most. Left out: 512.")
     response_tokens: PositiveInt | None = Field(None, description="Tokens of a response at most. Left out: 512.")
-    overlong_prompts: Literal["drop", "error", "truncate_left", "truncate_middle", "truncate_right"] | None = Field(
-        None, description="What happens to prompts over the limit. Left out: drop."
+    drop_overlong: bool | None = Field(None, description="Drop prompts over the limit before training. Left out: true.")
+    truncation: Literal["error", "left", "right", "middle"] | None = Field(
+        None, description="What happens to a long prompt that is not dropped. Left out: error."
     )
     filter_workers: PositiveInt | None = Field(None, description="Processes that filter long prompts. Left out: 1.")
 

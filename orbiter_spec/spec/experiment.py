@@ -11,7 +11,7 @@ from orbiter_spec.spec.algorithm import Algorithm
 from orbiter_spec.spec.base import NonNegativeInt, Section
 from orbiter_spec.spec.dataset import Dataset
 from orbiter_spec.spec.hardware import Hardware
-from orbiter_spec.spec.rewards import Reward
+from orbiter_spec.spec.rewards import Rewards
 from orbiter_spec.spec.run import Run
 from orbiter_spec.spec.verl import Verl
 
@@ -28,9 +28,7 @@ class Experiment(Section):
     extends: str | list[str] | None = Field(None, description="Specs merged beneath this one. Left out: none.")
     agent: Agent = Field(description="Who answers: the model, what it is asked, and its limits.")
     dataset: Dataset = Field(description="The rows to train on and to validate with.")
-    rewards: Annotated[list[Reward], Field(min_length=1)] = Field(
-        description="What a good answer is worth: parts that are added up."
-    )
+    rewards: Rewards = Field(description="What a good answer is worth: a list of parts that are added up.")
     algorithm: Algorithm = Field(description="How rewards become updates.")
     hardware: Hardware = Field(description="Machines, and how training and generation are laid over them.")
     run: Run | None = Field(None, description="Where results go. Left out: runs/ beside the spec.")

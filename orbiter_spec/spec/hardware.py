@@ -10,6 +10,7 @@ from pydantic import Field
 from orbiter_spec.spec.base import Fraction, NonNegativeInt, PositiveInt, Section
 
 SHORTHAND = re.compile(r"^(?:(?P<nodes>[1-9]\d*)x)?(?P<gpus>[1-9]\d*)x(?P<accelerator>[A-Za-z][\w.-]*)$")
+OFFLOAD_CHOICES = ("none", "parameters", "optimizer", "all")
 SHORTHAND_PATTERN = r"^(cpu|([1-9]\d*x)?[1-9]\d*x[A-Za-z][\w.-]*)$"
 
 
@@ -24,20 +25,32 @@ class MicroBatch(Section):
 
 
 class Offload(Section):
-    """What waits in host memory while it is not needed."""
+    """What waits in host memory while it is not needed: none, parameters, optimizer or all, or each by name."""
+
+    shorthand: ClassVar[str | None] = "kind"
 
     parameters: bool | None = Field(None, description="Offload parameters. Left out: false.")
     optimizer: bool | None = Field(None, description="Offload optimiser state. Left out: false.")
 
 
-OffloadChoice = Literal["none", "parameters", "optimizer", "all"]
+    @classmethod
+    def expand(cls, scalar: Any) -> dict[str, Any]:
+        """`all` and its kind as a mapping."""
+        if scalar not in OFFLOAD_CHOICES:
+            return {"kind": scalar}
+        return {name: scalar in (name, "all") for name in ("parameters", "optimizer")}
+
+    @classmethod
+    def shorthand_schema(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        """The four words."""
+        return {"type": "string", "enum": list(OFFLOAD_CHOICES)}
 
 
 class Engine(Section):
     """Settings of one training engine, shared by the actor, the reference and the critic."""
 
     micro_batch: MicroBatch | None = Field(None, description="How much one GPU computes at once. Left out: planned.")
-    offload: OffloadChoice | Offload | None = Field(
+    offload: Offload | None = Field(
         None, description="What waits in host memory: none, parameters, optimizer, all. Left out: none."
     )
     tensor_parallel: PositiveInt | None = Field(None, description="Tensor-parallel size (Megatron). Left out: 1.")

@@ -39,8 +39,28 @@ class Reward(Section):
         return self.builtin or str(self.function).rpartition(":")[2]
 
 
-class RewardPipeline(Section):
-    """How verl scores: the manager around the functions, and its workers."""
+class Rewards(Section):
+    """The parts that are added up, and how verl runs them. A list stands for its parts."""
 
-    manager: str | None = Field(None, description="verl reward manager. Left out: naive.")
+    shorthand: ClassVar[str | None] = "parts"
+
+    parts: Annotated[list[Reward], Field(min_length=1)] = Field(
+        description="Functions and built-ins; the total is the sum of weight times score."
+    )
+    manager: str | None = Field(None, description="verl reward manager. Left out: naive, or dapo with overlong.")
     workers: PositiveInt | None = Field(None, description="Processes that score. Left out: 8, and 1 on a CPU.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_list(cls, value: Any) -> Any:
+        return {"parts": value} if isinstance(value, list) else value
+
+    @classmethod
+    def expand(cls, scalar: Any) -> dict[str, Any]:
+        """One function as a list of one part."""
+        return {"parts": [scalar]}
+
+    @classmethod
+    def shorthand_schema(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        """A list of parts."""
+        return dict(schema["properties"]["parts"], description="Parts that are added up.")

@@ -1,0 +1,63 @@
+"""One row of a lowering table: a spec field and the verl keys it sets.
+
+The tables are data on purpose. Compiling reads them from field to key, `import` from key to field, `explain` both ways,
+and the check of the hatch asks whether a key has a word in the language. A field whose value is not the key's value
+carries a pair of functions; nothing else is code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+ENGINES = ("dp", "megatron", "veomni", "torchtitan")
+
+ACTOR = "actor_rollout_ref.actor"
+REFERENCE = "actor_rollout_ref.ref"
+ROLLOUT = "actor_rollout_ref.rollout"
+MODEL = "actor_rollout_ref.model"
+CRITIC = "critic"
+
+
+class Role(StrEnum):
+    """The role a row belongs to; rows of a role that is off are not written."""
+
+    ALWAYS = "always"
+    REFERENCE = "reference"
+    CRITIC = "critic"
+
+
+def same(value: Any) -> Any:
+    """The value as it is."""
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`field` sets `keys` for the engine in hand: a tuple of keys that all take `encode(value)`.
+
+    `keys` maps an engine, or `*` for all, to the keys. `decode` undoes `encode`.
+    """
+
+    field: str
+    keys: Mapping[str, tuple[str, ...]]
+    role: Role = Role.ALWAYS
+    encode: Callable[[Any], Any] = field(default=same)
+    decode: Callable[[Any], Any] = field(default=same)
+
+    def keys_for(self, engine: str) -> tuple[str, ...]:
+        """The verl keys this field sets under `engine`; empty where the engine has no such thing."""
+        return self.keys.get(engine, self.keys.get("*", ()))
+
+
+def to(field: str, *keys: str, role: Role = Role.ALWAYS, **engines: str) -> Setting:
+    """A row for all engines (`keys`) or for some (`dp=`, `megatron=`, `veomni=`, `torchtitan=`)."""
+    by_engine = {engine: (key,) for engine, key in engines.items()}
+    return Setting(field, {"*": keys, **by_engine} if keys else by_engine, role)
+
+
+def inverse(field: str, *keys: str, role: Role = Role.ALWAYS) -> Setting:
+    """A row whose key says the opposite of the field."""
+    return Setting(field, {"*": keys}, role, encode=lambda value: not value, decode=lambda value: not value)

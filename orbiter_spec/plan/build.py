@@ -1,0 +1,37 @@
+"""The passes in their order. A pass takes a plan and returns a plan; each stands in the module named beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from orbiter_spec.plan.algorithms import apply_preset
+from orbiter_spec.plan.roles import follow_actor
+from orbiter_spec.plan.batches import fit_batches
+from orbiter_spec.plan.given import flatten
+from orbiter_spec.plan.hardware import place_hardware
+from orbiter_spec.plan.model import Plan, Rows
+from orbiter_spec.plan.pools import size_pools
+from orbiter_spec.plan.rollout import shape_rollout
+from orbiter_spec.plan.schedule import schedule_run
+from orbiter_spec.spec.experiment import Experiment
+
+PASSES: tuple[Callable[[Plan], Plan], ...] = (
+    apply_preset,
+    place_hardware,
+    fit_batches,
+    shape_rollout,
+    schedule_run,
+    follow_actor,
+    size_pools,
+)
+
+
+def make_plan(experiment: Experiment, rows: Rows | None = None, paths: Mapping[str, str] | None = None) -> Plan:
+    """Decide everything that `experiment` leaves open.
+
+    `rows` are the dataset's counts where they are known; `paths` say what routes that name files mean to verl.
+    """
+    plan = Plan(experiment=experiment, given=flatten(experiment), rows=rows or Rows(), paths=paths or {})
+    for step in PASSES:
+        plan = step(plan)
+    return plan

@@ -1,0 +1,61 @@
+"""Pass: which engines run where.
+
+A CPU run is verl's real trainer on logical GPUs of Ray: one process each, FSDP2 over gloo, generation by transformers,
+everything in float32 so that rollout and actor agree to the last digit. Settings that need CUDA kernels are decided off.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orbiter_spec.plan.decide import decide
+from orbiter_spec.plan.model import Plan
+
+CPU_WHY = "a CPU has no kernels for it"
+
+
+def place_hardware(plan: Plan) -> Plan:
+    """Decide nodes, GPUs and engines."""
+    return decide(plan, "place_hardware", _cpu(plan) if plan.on_cpu else _gpu(plan))
+
+
+def _gpu(plan: Plan) -> dict[str, tuple[Any, str]]:
+    nodes = plan.get("hardware.nodes", 1)
+    separate = plan.get("hardware.rollout.placement") == "separate"
+    choices: dict[str, tuple[Any, str]] = {
+        "hardware.nodes": (1, "one node is the least"),
+        "hardware.gpus_per_node": (8, "the usual node"),
+        "hardware.train.engine": ("fsdp2", "shards any Hugging Face model"),
+        "hardware.rollout.engine": ("vllm", "verl's first choice"),
+        "hardware.rollout.placement": ("colocated", "training and generation take turns on the same GPUs"),
+        "hardware.rollout.asynchronous": (separate, "separate pools would idle in turns otherwise"),
+        "hardware.storage_units": (max(2, 2 * int(nodes)), "each asks Ray for one CPU"),
+    }
+    if separate:
+        choices["hardware.rollout.nodes"] = (1, "one node is the least")
+        choices["hardware.rollout.gpus_per_node"] = (plan.get("hardware.gpus_per_node", 8), "as the training nodes")
+    return choices
+
+
+def _cpu(plan: Plan) -> dict[str, tuple[Any, str]]:
+    workers = plan.get("hardware.workers", 1)
+    return {
+        "hardware.nodes": (1, "this machine"),
+        "hardware.workers": (1, "one training process"),
+        "hardware.gpus_per_node": (workers, "one logical GPU for each worker"),
+        "hardware.train.engine": ("fsdp2", "runs over gloo"),
+        "hardware.train.compile": (False, "compiling costs more than it saves here"),
+        "hardware.train.remove_padding": (False, CPU_WHY),
+        "hardware.train.dtype": ("float32", "rollout and actor then agree exactly"),
+        "hardware.rollout.engine": ("transformers", "the CPU engine"),
+        "hardware.rollout.placement": ("colocated", "this machine"),
+        "hardware.rollout.asynchronous": (False, "two cores gain nothing from it"),
+        "hardware.rollout.dtype": ("float32", "rollout and actor then agree exactly"),
+        "hardware.rollout.cuda_graphs": (False, CPU_WHY),
+        "hardware.rollout.tensor_parallel": (1, "a replica is one process"),
+        "hardware.storage_units": (1, "rows of a CPU run fit one actor"),
+        "agent.model.attention": ("sdpa", "flash attention needs a GPU"),
+        "rewards.workers": (1, "processes cost seconds to start"),
+        "agent.workers": (1, "processes cost seconds to start"),
+        "dataset.loader_workers": (0, "forks cost more than they save"),
+    }

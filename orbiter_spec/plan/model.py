@@ -1,0 +1,139 @@
+"""The plan: an experiment in which nothing is open any more.
+
+A plan keeps the user's own routes: what was given stays under its route, what was decided stands under the route the
+user would have written, with the pass and the reason. Numbers that several readers need (sequences a step, workers,
+pools, Ray's demand) are fields here, computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orbiter_spec.spec.experiment import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A value the user left out: what it became, which pass decided it, and why."""
+
+    route: str
+    value: Any
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Row counts of the dataset; None where they are not known before the run."""
+
+    train: int | None = None
+    validation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """The batch chain of one training step. Prompts unless the name says sequences."""
+
+    prompts: int
+    samples_per_prompt: int
+    sequences: int
+    sequences_per_worker: int
+    minibatch_prompts: int
+    optimizer_steps: int
+    micro_batch_sequences: int | None
+    micro_batch_tokens: int | None
+    gradient_accumulation: int | None
+    steps_per_epoch: int | None
+    total_steps: int | None
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One Ray resource pool as verl will build it: a STRICT_PACK placement group per node."""
+
+    name: str
+    processes_per_node: tuple[int, ...]
+    roles: tuple[str, ...]
+    cpus_per_process: int
+    gpus_per_process: int = 1
+
+    @property
+    def processes(self) -> int:
+        """Worker processes in all nodes."""
+        return sum(self.processes_per_node)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorGroup:
+    """Ray actors that ask for CPUs outside the pools."""
+
+    name: str
+    actors: int
+    cpus_per_actor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What Ray has to have before verl can start, in logical CPUs and GPUs."""
+
+    cpus: int
+    gpus: int
+    largest_bundle_cpus: int
+    largest_bundle_gpus: int
+    groups: tuple[ActorGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything decided. `given`, `decided` and `paths` are keyed by spec route.
+
+    `paths` holds what a route that names a file means to verl: a path inside the compiled folder, an absolute path, or
+    a repository name left as it is.
+    """
+
+    experiment: Experiment
+    given: Mapping[str, Any]
+    rows: Rows = field(default_factory=Rows)
+    paths: Mapping[str, str] = field(default_factory=dict)
+    decided: Mapping[str, Decision] = field(default_factory=dict)
+    batches: Batches | None = None
+    pools: tuple[Pool, ...] = ()
+    demand: Demand | None = None
+
+    def get(self, route: str, default: Any = None) -> Any:
+        """The value under `route`: given, else decided, else `default`."""
+        if route in self.given:
+            return self.given[route]
+        decision = self.decided.get(route)
+        return default if decision is None else decision.value
+
+    def path(self, route: str) -> Any:
+        """The file that `route` names as verl should see it, or its plain value."""
+        return self.paths.get(route, self.get(route))
+
+    def is_open(self, route: str) -> bool:
+        """True when nobody has said anything about `route` yet."""
+        return route not in self.given and route not in self.decided
+
+    @property
+    def on_cpu(self) -> bool:
+        """True for a run without accelerators."""
+        return self.experiment.hardware.on_cpu
+
+    @property
+    def gpus(self) -> int:
+        """Training workers, one for each GPU (or logical GPU of a CPU run)."""
+        return int(self.get("hardware.nodes", 1)) * int(self.get("hardware.gpus_per_node", 8))
+
+    @property
+    def needs_reference(self) -> bool:
+        """True when a KL term makes verl load the reference model."""
+        return self.get("algorithm.kl.apply", "none") != "none"
+
+    @property
+    def needs_critic(self) -> bool:
+        """True when the advantage estimator learns a value function."""
+        return bool(self.get("algorithm.estimator") == "gae")

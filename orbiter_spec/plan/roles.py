@@ -1,0 +1,63 @@
+"""Pass: the reference and the critic follow the actor's engine where the user says nothing else.
+
+verl lets some of their keys follow by interpolation and forgets others; here all follow, so that a setting such as
+offload or dtype never holds for one role only by accident.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orbiter_spec.plan.decide import decide
+from orbiter_spec.plan.model import Plan
+
+FOLLOWED = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "virtual_pipeline",
+    "context_parallel",
+    "expert_parallel",
+    "expert_tensor_parallel",
+    "sequence_parallel",
+    "shard_size",
+    "compile",
+    "dtype",
+    "model_dtype",
+    "forward_prefetch",
+    "offload.parameters",
+    "offload.optimizer",
+    "micro_batch.sequences",
+    "micro_batch.tokens",
+    "micro_batch.dynamic",
+)
+NOT_FOR_REFERENCE = ("offload.optimizer",)
+NOT_FOR_CRITIC = ("compile",)
+
+
+def follow_actor(plan: Plan) -> Plan:
+    """Decide the engine settings of the roles that are on."""
+    choices: dict[str, tuple[Any, str]] = {}
+    if plan.needs_reference:
+        choices |= _follow(plan, "reference", NOT_FOR_REFERENCE)
+    if plan.needs_critic:
+        choices |= _follow(plan, "critic", NOT_FOR_CRITIC)
+        choices["algorithm.critic.learning_rate"] = (1e-5, "the value head starts untrained")
+        choices["algorithm.critic.minibatch"] = (plan.get("algorithm.batch.minibatch"), "as the actor")
+    choices |= _rollout_passes(plan)
+    return decide(plan, "follow_actor", choices)
+
+
+def _follow(plan: Plan, role: str, excluded: tuple[str, ...]) -> dict[str, tuple[Any, str]]:
+    said = {name: plan.get(f"hardware.train.{name}") for name in FOLLOWED if name not in excluded}
+    return {f"hardware.{role}.{name}": (value, "as the actor") for name, value in said.items() if value is not None}
+
+
+def _rollout_passes(plan: Plan) -> dict[str, tuple[Any, str]]:
+    """Log-probabilities of the rollout are computed by the actor, in passes of the same size."""
+    names = ("sequences", "tokens", "dynamic")
+    said = {name: plan.get(f"hardware.train.micro_batch.{name}") for name in names}
+    return {
+        f"hardware.rollout.micro_batch.{name}": (value, "as training")
+        for name, value in said.items()
+        if value is not None
+    }
