@@ -1,0 +1,37 @@
+"""What a rule yields: routes and words. One function here turns routes into places, so rules never see a line number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orbiter_spec.diagnostics import Diagnostic, Place, Related, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of a rule.
+
+    `route` is the spec field to change; `related` are the other fields that take part, each with a short note. `note`
+    carries the numbers, `help` says what to type. Without a `message` the rule's title is used.
+    """
+
+    route: str
+    note: str
+    help: str
+    message: str = ""
+    related: tuple[tuple[str, str], ...] = ()
+    severity: Severity = Severity.ERROR
+
+
+def to_diagnostic(finding: Finding, rule_id: str, title: str, place_of: Callable[[str], Place]) -> Diagnostic:
+    """The diagnostic for `finding`, its routes turned into places by `place_of`."""
+    return Diagnostic(
+        id=rule_id,
+        message=finding.message or title,
+        place=place_of(finding.route),
+        note=finding.note,
+        help=finding.help,
+        severity=finding.severity,
+        related=tuple(Related(place_of(route), note) for route, note in finding.related),
+    )
