@@ -1,0 +1,78 @@
+"""A replay buffer that looks often and does not train on what is left of a failed group.
+
+verl's buffer asks TransferQueue every two seconds whether the batch is complete. A step of a small model takes less
+than that, so these ask every 0.05 s; verl's hook `trainer.v1.sampler.custom_sampler` takes them as
+`path=pkg://orbiter_spec.runtime.sampler, name=FastReplayBuffer` (or `FastReplayBufferAsync` for the asynchronous
+trainers).
+
+Two of verl's defaults are put right on the way:
+
+* a custom sampler is built without the arguments of `algorithm.filter_groups`, which would be off without a word; they
+  are read from the trainer (whose method `refill_fn` is), as verl does for its own buffer;
+* a prompt whose generation or reward raised counts as a finished group without that sample. Here it stops the run with
+  the reason, unless `trainer.v1.sampler.sync_refill_failed_groups` asks for a replacement.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
+
+POLL_SECONDS = 0.05
+SERVER_PREFIX = "hf_server_"
+REASON_SECONDS = 10.0
+
+
+class _Fast:
+    """What both buffers add to verl's."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        trainer = getattr(kwargs.get("refill_fn"), "__self__", None)
+        if trainer is not None:
+            kwargs = {**kwargs, **filter_arguments(trainer, type(self))}
+        super().__init__(**{"poll_interval": POLL_SECONDS, **kwargs})
+
+    def _sync_metadata_from_transfer_queue(self) -> None:
+        super()._sync_metadata_from_transfer_queue()  # type: ignore[misc]
+        failed = [key for keys in self.failure_keys.values() for key in keys]  # type: ignore[attr-defined]
+        if failed and not self.sync_refill_failed_groups:  # type: ignore[attr-defined]
+            raise RuntimeError(f"{len(failed)} prompts could not be generated or scored. {failure_reason()}")
+
+
+class FastReplayBuffer(_Fast, ReplayBuffer):  # type: ignore[misc]
+    """For `trainer.v1.trainer_mode=sync`."""
+
+
+class FastReplayBufferAsync(_Fast, ReplayBufferAsync):  # type: ignore[misc]
+    """For the asynchronous trainers."""
+
+
+def filter_arguments(trainer: Any, buffer: type) -> dict[str, Any]:
+    """The arguments that verl's trainer gives to its own buffer and leaves out for a custom one."""
+    config = trainer.config
+    metric = trainer._resolve_filter_groups_metric()
+    refill = bool(config.trainer.v1.sampler.get("sync_refill_failed_groups", False))
+    arguments: dict[str, Any] = {"filter_groups_metric": metric, "sync_refill_failed_groups": refill}
+    if issubclass(buffer, ReplayBufferAsync):
+        return arguments
+    batch = config.data.train_batch_size
+    single = metric is not None or refill
+    inflight = config.algorithm.filter_groups.get("max_inflight_gen_batches", 1) if metric is not None else 1
+    return {
+        **arguments,
+        "train_batch_size": batch,
+        "gen_batch_size": 1 if single else (config.data.get("gen_batch_size", None) or batch),
+        "max_inflight_gen_batches": inflight,
+    }
+
+
+def failure_reason() -> str:
+    """What the rollout servers say went wrong, or where to look when the cause was elsewhere."""
+    for name in ray.util.list_named_actors():
+        if name.startswith(SERVER_PREFIX):
+            reason = ray.get(ray.get_actor(name).last_failure.remote(), timeout=REASON_SECONDS)
+            if reason:
+                return f"The rollout server {name} failed:\n{reason}"
+    return "The cause is above, in the lines that begin with 'Error in _run_prompt'."
