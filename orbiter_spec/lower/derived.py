@@ -238,12 +238,15 @@ def _profile(plan: Plan) -> Iterator[Emit]:
 def lower_local_ray(plan: Plan) -> Iterator[Emit]:
     """A CPU run brings its own Ray, with as many logical CPUs and GPUs as the plan asks for.
 
-    verl waits for ever when a pool does not fit, and joins whatever cluster it finds when no address is given.
+    The sampler polls often enough for steps of a second. verl waits for ever when a pool does not fit, and joins whatever cluster it finds when no address is given.
     """
     if not plan.on_cpu or plan.demand is None:
         return
     route = "hardware.accelerator"
     yield Emit("trainer.device", "cpu", route)
+    buffer = "FastReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "FastReplayBuffer"
+    yield Emit("trainer.v1.sampler.custom_sampler.path", "pkg://orbiter_spec.runtime.sampler", route)
+    yield Emit("trainer.v1.sampler.custom_sampler.name", buffer, route)
     if plan.get("hardware.cluster.kind", "local") != "local":
         return
     cpus = plan.get("hardware.cluster.cpus")

@@ -1,0 +1,240 @@
+"""The order of the phases.
+
+    read -> bind -> find inputs -> rows -> plan -> rules -> lower
+
+Each phase takes what the ones before it made, adds its own result and its findings, and runs as soon as it can: a spec
+with a wrong learning rate and a missing reward file hears of both. `check` stops there; `compile_spec` goes on to write.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
+from orbiter_spec.source import Document, parse_route, read
+from orbiter_spec.spec import bind
+
+if TYPE_CHECKING:
+    from orbiter_spec.data.inputs import Inputs
+    from orbiter_spec.data.rows import RowPlan
+    from orbiter_spec.lower.lowering import Lowered
+    from orbiter_spec.lower.target import Target
+    from orbiter_spec.plan.model import Plan
+    from orbiter_spec.spec.experiment import Experiment
+
+DEFAULT_TARGET = "0.9.1"
+
+
+@dataclass
+class Compilation:
+    """What the phases have made so far; a field is None until its phase has run without an error in its way."""
+
+    spec: str
+    sets: Sequence[str] = ()
+    target_version: str | None = None
+    findings: list[Diagnostic] = field(default_factory=list)
+    document: Document | None = None
+    experiment: Experiment | None = None
+    inputs: Inputs | None = None
+    rows: RowPlan | None = None
+    plan: Plan | None = None
+    target: Target | None = None
+    lowered: Lowered | None = None
+
+    @property
+    def report(self) -> Report:
+        """All findings so far, in order."""
+        return Report.of(self.findings)
+
+    @property
+    def summary(self) -> str:
+        """A few words about a valid spec."""
+        batches = self.plan.batches if self.plan else None
+        if batches is None:
+            return ""
+        steps = f", {batches.total_steps} steps" if batches.total_steps is not None else ""
+        return f" ({batches.prompts} prompts x {batches.samples_per_prompt} samples a step{steps})"
+
+    def place(self, route: str, *, key: bool = False) -> Place:
+        """The place of a spec route, wherever the user wrote it."""
+        assert self.document is not None, "places exist once a document has been read"
+        return self.document.place(parse_route(route), key=key)
+
+
+def read_document(state: Compilation) -> None:
+    """Text to document."""
+    path = None if state.spec == "-" else state.spec
+    state.document, problems = read(path, sets=state.sets)
+    state.findings += problems
+
+
+def bind_experiment(state: Compilation) -> None:
+    """Document to experiment."""
+    if state.document is not None:
+        state.experiment, problems = bind(state.document)
+        state.findings += problems
+
+
+def find_inputs(state: Compilation) -> None:
+    """Models, reward functions and tool files."""
+    if state.experiment is not None and state.document is not None:
+        from orbiter_spec.data.inputs import find_inputs
+
+        state.inputs, problems = find_inputs(state.experiment, state.document)
+        state.findings += problems
+
+
+def check_rows(state: Compilation) -> None:
+    """Rows: are they there, do they have the columns, how many are they."""
+    if state.experiment is not None and state.document is not None:
+        from orbiter_spec.data.rows import plan_rows
+
+        state.rows, problems = plan_rows(state.experiment, state.document)
+        state.findings += problems
+
+
+def make_plan(state: Compilation) -> None:
+    """Decide what is left open."""
+    if state.experiment is None or state.inputs is None:
+        return
+    from orbiter_spec.plan import Rows, make_plan
+
+    rows = state.rows
+    counts = Rows(rows.train_rows, rows.validation_rows) if rows else Rows()
+    paths = {**state.inputs.paths, **(rows.paths if rows else {})}
+    state.plan = make_plan(state.experiment, counts, paths)
+
+
+def run_rules(state: Compilation) -> None:
+    """Preflight rules over the plan."""
+    if state.plan is not None:
+        from orbiter_spec.rules import run_rules
+
+        state.findings += run_rules(state.plan, state.place)
+
+
+def lower_plan(state: Compilation) -> None:
+    """Plan to verl keys, checked against the target's catalogue."""
+    if state.plan is None:
+        return
+    from orbiter_spec.lower.hatch import check_hatch
+    from orbiter_spec.lower.lowering import lower
+    from orbiter_spec.lower.target import load_target
+
+    version = state.target_version or str(state.plan.get("verl.version", DEFAULT_TARGET))
+    state.target = load_target(version)
+    state.lowered = lower(state.plan)
+    state.findings += check_hatch(state.plan, state.target, state.lowered, state.place)
+
+
+PHASES: tuple[Callable[[Compilation], None], ...] = (
+    read_document,
+    bind_experiment,
+    find_inputs,
+    check_rows,
+    make_plan,
+    run_rules,
+    lower_plan,
+)
+
+
+def check(spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None) -> Compilation:
+    """Run every phase on `spec` (`-` reads standard input) and write nothing."""
+    state = Compilation(os.fspath(spec), tuple(sets), target)
+    for phase in PHASES:
+        phase(state)
+    state.findings = apply_ignores(state)
+    return state
+
+
+def apply_ignores(state: Compilation) -> list[Diagnostic]:
+    """The findings that no `# orbiter: ignore[...]` comment silences, and a note that counts the others."""
+    if state.document is None:
+        return state.findings
+    silenced = {(ignore.place.file, ignore.place.line, name) for ignore in state.document.ignores() for name in ignore.ids}
+    kept = [found for found in state.findings if not _is_silenced(found, silenced)]
+    hidden = len(state.findings) - len(kept)
+    if hidden:
+        noun = "finding" if hidden == 1 else "findings"
+        kept.append(Diagnostic("ORB090", f"{hidden} {noun} ignored by comments", severity=Severity.NOTE))
+    return kept
+
+
+def _is_silenced(found: Diagnostic, silenced: set[tuple[str, int, str]]) -> bool:
+    if found.place is None or found.id.startswith("ORB0"):
+        return False
+    return (found.place.file, found.place.line, found.id) in silenced
+
+
+@dataclass
+class CompiledFolder:
+    """The outcome of `compile_spec`: where the files are, or why there are none."""
+
+    report: Report
+    folder: Path | None = None
+    files: tuple[str, ...] = ()
+    compilation: Compilation | None = None
+
+
+def compile_spec(
+    spec: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    sets: Sequence[str] = (),
+    target: str | None = None,
+    strict: bool = False,
+) -> CompiledFolder:
+    """Check `spec` and write its compiled folder; nothing is written when there is an error.
+
+    With `strict`, warnings count as errors. `output` defaults to `compiled/NAME` in the current folder.
+    """
+    from orbiter_spec.launch.write import refuse_folder
+
+    state = check(spec, sets=sets, target=target)
+    folder = Path(output) if output is not None else Path("compiled", state.experiment.name if state.experiment else "")
+    refused = refuse_folder(folder) if output is not None or state.experiment else None
+    if refused is not None:
+        state.findings.append(refused)
+    report = state.report
+    if not report.ok or (strict and report.count(Severity.WARNING)):
+        return CompiledFolder(report, compilation=state)
+    return write_compiled(state, folder)
+
+
+def write_compiled(state: Compilation, folder: Path) -> CompiledFolder:
+    """Write a checked compilation to `folder`, all or nothing."""
+    from orbiter_spec.assemble import assemble
+    from orbiter_spec.launch.write import staged
+
+    try:
+        with staged(folder) as stage:
+            files, problems = assemble(state, stage)
+            if any(found.severity is Severity.ERROR for found in problems):
+                raise _Refused(problems)
+    except _Refused as refused:
+        state.findings += refused.problems
+        return CompiledFolder(state.report, compilation=state)
+    except OSError as error:
+        state.findings.append(Diagnostic("ORB501", f"cannot write {folder}: {error.strerror or error}", Place(str(folder))))
+        return CompiledFolder(state.report, compilation=state)
+    state.findings += problems
+    return CompiledFolder(state.report, folder, files, state)
+
+
+class _Refused(Exception):
+    """Rows turned out to be broken while they were written; the stage is thrown away."""
+
+    def __init__(self, problems: list[Diagnostic]) -> None:
+        self.problems = problems
+
+
+def origin_place(state: Compilation, route: str) -> dict[str, Any]:
+    """File, line and column of `route` for origins.json; the file is relative to the spec's folder."""
+    place = state.place(route)
+    home = Path(state.spec).resolve().parent if state.spec != "-" else Path.cwd()
+    shown = place.file if place.file.startswith(("-", "<")) else os.path.relpath(Path(place.file).resolve(), home)
+    return {"file": Path(shown).as_posix(), "line": place.line, "column": place.column}

@@ -1,0 +1,47 @@
+"""The hatch: `verl.overrides` checked against the target's catalogue and against the language.
+
+A key the release does not know is an error with the nearest known one. A key the language has a word for is a warning
+that names the word, because the planner and the rules do not see what goes through the hatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from orbiter_spec.diagnostics import Diagnostic, Place, Severity, nearest
+from orbiter_spec.lower.lowering import TABLE, Lowered
+from orbiter_spec.lower.target import Target
+from orbiter_spec.plan.model import Plan
+
+
+def check_hatch(
+    plan: Plan, target: Target, lowered: Lowered, place_of: Callable[[str], Place]
+) -> Iterator[Diagnostic]:
+    """Findings about every key that a user wrote, and about keys of ours that the target does not have."""
+    words = {key: row.field for row in TABLE for key in row.keys_for(lowered.engine)}
+    for key, route in lowered.routes.items():
+        hatched = route == "verl.overrides"
+        if not target.has(lowered.engine, key) and not target.accepts(lowered.engine, key):
+            yield _unknown(key, route, hatched, target, lowered.engine, place_of)
+        elif hatched and key in words:
+            yield Diagnostic(
+                "ORB602",
+                f"{key} has a word in the language",
+                place_of(f'verl.overrides["{key}"]'),
+                help=f"write {words[key]} instead, so that the plan and the rules see it",
+                severity=Severity.WARNING,
+            )
+
+
+def _unknown(
+    key: str, route: str, hatched: bool, target: Target, engine: str, place_of: Callable[[str], Place]
+) -> Diagnostic:
+    close = nearest(key, target.keys(engine))
+    where = f'verl.overrides["{key}"]' if hatched else route
+    return Diagnostic(
+        "ORB601",
+        f"verl {target.version} has no key {key}",
+        place_of(where),
+        note=f"did you mean {close}?" if close and hatched else "",
+        help=f"write {close}" if close and hatched else f"leave {route} out for this target",
+    )
