@@ -15,7 +15,7 @@ from typing import Any
 from orbiter_spec.data.functions import check_function, sibling_modules
 from orbiter_spec.diagnostics import Diagnostic, nearest
 from orbiter_spec.source import Document, Route
-from orbiter_spec.spec.builtin_rewards import BUILTIN_REWARDS
+from orbiter_spec.spec.builtin_rewards import BUILTINS
 from orbiter_spec.spec.experiment import Experiment
 from orbiter_spec.spec.rewards import Reward
 
@@ -150,26 +150,26 @@ def _find_reward(reward: Reward, route: Route, document: Document, inputs: Input
 
 
 def _check_builtin(reward: Reward, route: Route, document: Document) -> Iterator[Diagnostic]:
-    known = BUILTIN_REWARDS.get(str(reward.builtin))
+    known = BUILTINS.get(str(reward.builtin))
     if known is None:
-        close = nearest(str(reward.builtin), BUILTIN_REWARDS)
+        close = nearest(str(reward.builtin), BUILTINS)
         yield Diagnostic(
             "ORB404",
             f"no built-in reward is called {reward.builtin!r}",
             document.place((*route, "builtin")),
             note=f"did you mean {close!r}?" if close else "",
-            help=f"use one of: {', '.join(BUILTIN_REWARDS)}",
+            help=f"use one of: {', '.join(BUILTINS)}",
         )
         return
     for name in reward.args:
-        if name not in known.args:
-            close = nearest(name, known.args)
+        if name not in known.arguments:
+            close = nearest(name, known.arguments)
             yield Diagnostic(
                 "ORB405",
                 f"{reward.builtin} takes no {name!r}",
                 document.place((*route, "args", name), key=True),
                 note=f"did you mean {close!r}?" if close else "",
-                help=f"it takes: {', '.join(known.args)}" if known.args else "it takes no arguments",
+                help=f"it takes: {', '.join(known.arguments)}" if known.arguments else "it takes no arguments",
             )
 
 

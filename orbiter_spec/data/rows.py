@@ -1,0 +1,155 @@
+"""From the spec's `dataset` to rows in a compiled folder.
+
+The spec says files and columns in the user's words; `DatasetRequest` says what is to be done. Files are named in rows
+relative to the spec, so that two copies of a project build the same bytes. Prepared files are not touched: verl reads
+them where they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orbiter_spec.data.request import Columns, DatasetRequest, SourceRequest, TemplateRequest
+from orbiter_spec.diagnostics import Diagnostic, Severity
+from orbiter_spec.source import Document, Route
+from orbiter_spec.spec.dataset import Source, Validation
+from orbiter_spec.spec.experiment import Experiment
+
+TRAIN_FILE = "data/train.parquet"
+VALIDATION_FILE = "data/validation.parquet"
+
+
+@dataclass
+class RowPlan:
+    """What is known about rows before they are written; counts are None where nobody has counted."""
+
+    request: DatasetRequest | None
+    train_rows: int | None = None
+    validation_rows: int | None = None
+    paths: dict[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+
+
+def plan_rows(experiment: Experiment, document: Document) -> tuple[RowPlan | None, list[Diagnostic]]:
+    """Check the rows that `experiment` names and count them. None when there is no point in going on."""
+    request = request_rows(experiment, document)
+    files = tuple(source.path for source in (*request.train, *request.validation))
+    if experiment.dataset.prepared:
+        return _prepared(request, files)
+    from orbiter_spec.data.build import check
+
+    checked = check(request)
+    problems = list(checked.diagnostics)
+    if any(found.severity is Severity.ERROR for found in problems):
+        return None, problems
+    paths = {"dataset.train": TRAIN_FILE}
+    if request.validation or request.fraction is not None:
+        paths["dataset.validation"] = VALIDATION_FILE
+    exact = checked.exact
+    return RowPlan(
+        request,
+        checked.train_rows if exact else None,
+        checked.validation_rows if exact and "dataset.validation" in paths else None,
+        paths,
+        files,
+    ), problems
+
+
+def write_rows(plan: RowPlan, stage: Path) -> list[Diagnostic]:
+    """Build the rows below `stage`; nothing to do for prepared files."""
+    if plan.request is None:
+        return []
+    from orbiter_spec.data.build import build
+
+    return list(build(plan.request, stage / "data").diagnostics)
+
+
+def request_rows(experiment: Experiment, document: Document) -> DatasetRequest:
+    """The dataset section with every path resolved and every place looked up."""
+    dataset, agent = experiment.dataset, experiment.agent
+    validation = dataset.validation
+    share = validation.fraction if isinstance(validation, Validation) else None
+    seed = dataset.seed if dataset.seed is not None else experiment.seed
+    return DatasetRequest(
+        train=tuple(_sources(dataset.train, ("dataset", "train"), document)),
+        validation=tuple(_validation_sources(validation, document)),
+        fraction=share,
+        validation_limit=validation.limit if isinstance(validation, Validation) else None,
+        seed=42 if seed is None else seed,
+        columns=_columns(experiment, document),
+        prompt=_template(agent.prompt, ("agent", "prompt"), document),
+        instructions=_template(agent.instructions, ("agent", "instructions"), document),
+        place=document.place(("dataset", "train")),
+    )
+
+
+def _validation_sources(validation: Validation | list[Source] | None, document: Document) -> Iterator[SourceRequest]:
+    route: Route = ("dataset", "validation")
+    if isinstance(validation, list):
+        yield from _sources(validation, route, document)
+    elif validation is not None and validation.path is not None:
+        named = validation.path
+        yield from _sources([Source(path=named)] if isinstance(named, str) else named, (*route, "path"), document)
+
+
+def _sources(sources: Source | list[Source], route: Route, document: Document) -> Iterator[SourceRequest]:
+    listed = sources if isinstance(sources, list) else [sources]
+    for index, source in enumerate(listed):
+        own: Route = (*route, index) if isinstance(sources, list) else route
+        base = document.base(own)
+        path = (base / Path(source.path).expanduser()).absolute()
+        yield SourceRequest(
+            path=path,
+            limit=source.limit,
+            place=document.place((*own, "path")),
+            name=source.name,
+            shown=_shown(path, base),
+        )
+
+
+def _shown(path: Path, base: Path) -> str:
+    """The file as rows name it: relative to the spec that names it, or by its bare name when on another drive."""
+    try:
+        return Path(os.path.relpath(path, base)).as_posix()
+    except ValueError:
+        return path.name
+
+
+def _columns(experiment: Experiment, document: Document) -> Columns:
+    named = experiment.dataset.columns
+    if named is None:
+        return Columns()
+    values: dict[str, Any] = named.model_dump(exclude_none=True)
+    places = {name: document.place(("dataset", "columns", name)) for name in values}
+    return Columns(**values, places=places)
+
+
+def _template(text: str | None, route: Route, document: Document) -> TemplateRequest | None:
+    return None if text is None else TemplateRequest(text, document.place(route))
+
+
+def _prepared(request: DatasetRequest, files: tuple[Path, ...]) -> tuple[RowPlan | None, list[Diagnostic]]:
+    problems = [
+        Diagnostic("ORB410", f"no file {source.label}", source.place, help="name an existing Parquet file")
+        for source in (*request.train, *request.validation)
+        if not source.path.is_file()
+    ]
+    if problems:
+        return None, problems
+    paths: dict[str, Any] = {"dataset.train": [str(source.path) for source in request.train]}
+    if request.validation:
+        paths["dataset.validation"] = [str(source.path) for source in request.validation]
+    return RowPlan(None, _count(request.train), _count(request.validation), paths, files), []
+
+
+def _count(sources: tuple[SourceRequest, ...]) -> int | None:
+    """Rows by the files' own footers, without reading them."""
+    if not sources:
+        return None
+    from pyarrow import parquet
+
+    return sum(int(parquet.read_metadata(source.path).num_rows) for source in sources)
