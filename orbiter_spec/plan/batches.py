@@ -103,6 +103,7 @@ def _chain(plan: Plan) -> Batches:
         prompts=prompts,
         samples_per_prompt=samples,
         sequences=prompts * samples,
+        data_parallel_size=data_parallel_size(plan),
         sequences_per_worker=prompts * samples // data_parallel_size(plan),
         minibatch_prompts=minibatch,
         optimizer_steps=ceil(prompts / minibatch) * int(plan.get("algorithm.batch.updates", 1)),
@@ -112,6 +113,7 @@ def _chain(plan: Plan) -> Batches:
         steps_per_epoch=per_epoch,
         total_steps=_total_steps(plan, per_epoch),
         max_tokens=prompts * samples * longest,
+        expected_tokens=prompts * samples * longest // 2,
     )
 
 

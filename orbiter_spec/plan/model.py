@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from orbiter_spec.plan.model_facts import ModelFacts
 from orbiter_spec.spec.experiment import Experiment
 
 
@@ -39,6 +40,7 @@ class Batches:
     prompts: int
     samples_per_prompt: int
     sequences: int
+    data_parallel_size: int
     sequences_per_worker: int
     minibatch_prompts: int
     optimizer_steps: int
@@ -48,22 +50,36 @@ class Batches:
     steps_per_epoch: int | None
     total_steps: int | None
     max_tokens: int
+    expected_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One Ray resource pool as verl will build it: a STRICT_PACK placement group per node."""
+    """Equal Ray resource pools as verl will build them, each with one placement group per node.
+
+    `count` is above one only where every standalone rollout replica has a pool of its own; those groups are packed as
+    well as Ray can, all others strictly onto one node. `replica_processes` are the processes of one rollout replica, 0
+    where the pool serves none; `gpus_per_node` is how wide its nodes are drawn.
+    """
 
     name: str
     processes_per_node: tuple[int, ...]
     roles: tuple[str, ...]
     cpus_per_process: int
     gpus_per_process: int = 1
+    count: int = 1
+    replica_processes: int = 0
+    gpus_per_node: int = 0
 
     @property
     def processes(self) -> int:
-        """Worker processes in all nodes."""
-        return sum(self.processes_per_node)
+        """Worker processes in all nodes and all equal pools."""
+        return sum(self.processes_per_node) * self.count
+
+    @property
+    def replicas(self) -> int:
+        """Rollout replicas served here; GPUs left over when they do not divide stay idle."""
+        return self.processes // self.replica_processes if self.replica_processes else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +103,58 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """What one role holds of one kind in one phase, in bytes of one GPU: at least `low`, at most `high`."""
+
+    role: str
+    kind: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase of a step on the fullest GPU of a pool. All its uses are held at the same time."""
+
+    name: str
+    pool: str
+    uses: tuple[Use, ...]
+
+    @property
+    def low(self) -> int:
+        """Bytes at least."""
+        return sum(use.low for use in self.uses)
+
+    @property
+    def high(self) -> int:
+        """Bytes at most."""
+        return sum(use.high for use in self.uses)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a step: phases per GPU, host memory per node for what is offloaded, disk for one checkpoint.
+
+    `gpu_bytes` is None for an accelerator of unknown size; `checkpoints_kept` is None when all are. `verdict` is `fits`,
+    `may not fit`, `does not fit` or `unknown`; `assumptions` name what the ranges rest on.
+    """
+
+    gpu_bytes: int | None
+    phases: tuple[Phase, ...]
+    host_bytes_low: int
+    host_bytes_high: int
+    checkpoint_bytes: int
+    checkpoints_kept: int | None
+    verdict: str
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything decided. `given`, `decided` and `paths` are keyed by spec route.
 
     `paths` holds what a route that names a file means to verl: a path inside the compiled folder, an absolute path, or
-    a repository name left as it is.
+    a repository name left as it is. `model` is None when nothing is known about the model; `memory` then is None too.
     """
 
     experiment: Experiment
@@ -102,6 +165,8 @@ class Plan:
     batches: Batches | None = None
     pools: tuple[Pool, ...] = ()
     demand: Demand | None = None
+    model: ModelFacts | None = None
+    memory: Memory | None = None
 
     def get(self, route: str, default: Any = None) -> Any:
         """The value under `route`: given, else decided, else `default`."""
