@@ -1,0 +1,56 @@
+"""Shared places and helpers of the tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SPECS = sorted((ROOT / "specs").glob("*.yaml"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture
+def cli(tmp_path: Path):
+    """Run the command line in a process of its own, in a folder of its own, with a time limit."""
+
+    def call(*args: object, cwd: Path | None = None, timeout: float = 60, stdin: str | None = None):
+        return subprocess.run(
+            [sys.executable, "-m", "orbiter_spec", *map(str, args)],
+            cwd=cwd or tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            input=stdin,
+            check=False,
+        )
+
+    return call
+
+
+MINIMAL = """\
+version: 1
+name: small
+agent: {model: Qwen/Qwen2.5-0.5B-Instruct, prompt: "{{ question }}"}
+dataset: {train: rows.jsonl}
+rewards: [{function: "rewards.py:score"}]
+algorithm: grpo
+hardware: 8xH100
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with a small valid spec, its rows and its reward; returns the spec."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "1+1?", "answer": "2"}\n' * 512, encoding="utf-8")
+    (tmp_path / "rewards.py").write_text("def score(response, expected):\n    return 1.0\n", encoding="utf-8")
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(MINIMAL, encoding="utf-8")
+    return spec

@@ -1,0 +1,40 @@
+"""The edges stay light: what a command loads is looked at in a fresh interpreter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ["torch", "ray", "verl", "hydra", "omegaconf", "pandas", "transformers", "matplotlib", "numpy"]
+LOADED = "import sys, json; print(json.dumps([name for name in {heavy!r} if name in sys.modules]))"
+
+
+def loaded_after(code: str, cwd: Path) -> list[str]:
+    script = f"{code}\n{LOADED.format(heavy=HEAVY)}"
+    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def command(*args: str) -> str:
+    return (
+        "from orbiter_spec.cli import main\n"
+        f"try:\n    main({list(args)!r}, prog_name='orbiter-spec')\nexcept SystemExit as end:\n    assert not end.code, end"
+    )
+
+
+def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
+    assert loaded_after("import orbiter_spec", tmp_path) == []
+
+
+@pytest.mark.parametrize("args", [("--help",), ("schema",), ("validate", "--help")])
+def test_help_and_schema_load_nothing_heavy(args: tuple[str, ...], tmp_path: Path) -> None:
+    assert loaded_after(command(*args), tmp_path) == []
+
+
+def test_validate_and_compile_load_nothing_heavy(project: Path) -> None:
+    assert loaded_after(command("validate", str(project)), project.parent) == []
+    assert set(loaded_after(command("compile", str(project), "-o", "out"), project.parent)) <= {"numpy"}
