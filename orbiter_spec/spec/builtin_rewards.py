@@ -37,7 +37,9 @@ class BuiltinReward:
 
 
 _MARKER = BuiltinArgument(
-    str, "", "Only the text after the last occurrence of this is compared, in either text that has it; empty: all of it."
+    str,
+    "",
+    "Only the text after the last occurrence of this is compared, in either text that has it; empty: all of it.",
 )
 _IGNORE_CASE = BuiltinArgument(bool, False, "Take upper and lower case for the same.")
 
