@@ -1,0 +1,1 @@
+"""Tools of the project's developers: what is generated is generated here."""
