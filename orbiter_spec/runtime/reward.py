@@ -188,7 +188,7 @@ def _parts() -> list[Part]:
 
 
 def load_parts(folder: Path) -> list[Part]:
-    """The parts that the rewards file in `folder` declares. Raises `RewardError` naming a part that cannot be loaded."""
+    """The parts that the rewards file in `folder` declares. Raises `RewardError` naming one that cannot be loaded."""
     declared = json.loads((folder / REWARDS_FILE).read_text(encoding="utf-8"))
     return [_load_part(folder, item) for item in declared["rewards"]]
 
