@@ -54,10 +54,10 @@ class _StopOnFailure:
 
     def _sync_metadata_from_transfer_queue(self) -> None:
         super()._sync_metadata_from_transfer_queue()  # type: ignore[misc]
-        failed = sum(len(keys) for keys in self.failure_keys.values())  # type: ignore[attr-defined]
+        failed = [key for keys in self.failure_keys.values() for key in keys]  # type: ignore[attr-defined]
         if failed and not self.sync_refill_failed_groups:  # type: ignore[attr-defined]
             raise RuntimeError(
-                f"{failed} prompts could not be generated or scored; the cause is above, in a line with "
+                f"{len(failed)} prompts could not be generated or scored; the cause is above, in a line with "
                 "'orbiter-spec:' or 'Error in _run_prompt'"
             )
 
