@@ -1,0 +1,77 @@
+"""`read`: from a path to a document, every phase of reading in its order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping as Table
+from collections.abc import Sequence as Items
+from pathlib import Path
+from types import MappingProxyType
+
+from orbiter_spec.diagnostics import Diagnostic
+from orbiter_spec.source.comments import Ignore, all_scalars, find_ignores
+from orbiter_spec.source.document import Document
+from orbiter_spec.source.environment import fill_environment
+from orbiter_spec.source.extends import Loading, load
+from orbiter_spec.source.files import open_source
+from orbiter_spec.source.merge import Shorthands
+from orbiter_spec.source.nodes import Mapping, to_data
+from orbiter_spec.source.overrides import Override, apply_override, parse_override
+from orbiter_spec.source.text import Source
+
+_NONE: Shorthands = MappingProxyType({})
+
+
+def read(
+    path: str | Path | None,
+    *,
+    text: str | None = None,
+    sets: Items[str] = (),
+    environ: Table[str, str] = os.environ,
+    shorthands: Shorthands = _NONE,
+) -> tuple[Document | None, list[Diagnostic]]:
+    """Read the spec at `path`, or on standard input when it is None; `text` stands in for the content when given.
+
+    `sets` are `path=value` arguments, applied in order after `extends`. `shorthands` names the routes at which a string
+    stands for a mapping, with the key it stands for, so that a mapping can be laid over it. The document is None
+    when something makes it unreadable; with errors that leave it readable it comes with them, so that more can be found.
+    """
+    loading = Loading(environ, shorthands)
+    overrides = _parse_overrides(sets, loading)
+    source, problems = open_source(None if path is None else Path(path), text)
+    loading.found.extend(problems)
+    root = None if source is None else load(source, loading)
+    if root is None:
+        return None, loading.found
+    comments = _comments(root, loading.sources)
+    root = _apply_overrides(root, overrides, loading)
+    loading.found.extend(fill_environment(root, environ))
+    files = tuple(dict.fromkeys(source.path for source in loading.sources if source.path is not None))
+    return Document(to_data(root), loading.sources[0].path, files, root, comments), loading.found
+
+
+def _parse_overrides(sets: Items[str], loading: Loading) -> list[Override]:
+    overrides: list[Override] = []
+    for argument in sets:
+        override, found = parse_override(argument)
+        loading.found.extend(found)
+        if override is not None:
+            overrides.append(override)
+    return overrides
+
+
+def _apply_overrides(root: Mapping, overrides: list[Override], loading: Loading) -> Mapping:
+    for override in overrides:
+        root, problem = apply_override(root, override, loading.shorthands)
+        if problem:
+            loading.found.append(problem)
+    return root
+
+
+def _comments(root: Mapping, sources: list[Source]) -> tuple[Ignore, ...]:
+    """Ignore comments, looked for only where the word occurs at all."""
+    written = [source for source in sources if "orbiter:" in source.text]
+    if not written:
+        return ()
+    scalars = all_scalars(root)
+    return tuple(dict.fromkeys(ignore for source in written for ignore in find_ignores(source, scalars)))

@@ -1,0 +1,107 @@
+"""What ruamel says about a broken text, said again for the person who wrote it.
+
+ruamel names the token that it did not expect. The table names the mistake that usually lies behind it; whatever is not in
+the table keeps ruamel's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ruamel.yaml.error import MarkedYAMLError
+
+from orbiter_spec.diagnostics import Diagnostic, Related
+from orbiter_spec.source.text import Source
+
+
+@dataclass(frozen=True, slots=True)
+class _Mistake:
+    """How one of ruamel's problems is reported. `at_start` puts the caret where the broken construct starts."""
+
+    pattern: str
+    message: str
+    help: str
+    at_start: bool = False
+
+
+_QUOTE = "put the whole value in quotes"
+_MISTAKES = (
+    _Mistake(r"mapping values are not allowed", "a colon cannot stand here", f"indent the line, or {_QUOTE}"),
+    _Mistake(
+        r"could not find expected ':'", "line is no `key: value`", "write a colon and a space after the key", True
+    ),
+    _Mistake(r"sequence entries are not allowed", "a list cannot start here", "put the `- ` on a line of its own"),
+    _Mistake(r"mapping keys are not allowed", "a key cannot start here", _QUOTE),
+    _Mistake(r"found unexpected end of stream", "quote is never closed", "close the quote", True),
+    _Mistake(r"unexpected document separator", "quote is never closed", "close the quote", True),
+    _Mistake(r"expected ',' or ']'", "list is not closed or misses a comma", "write `,` or `]` here"),
+    _Mistake(r"expected ',' or '}'", "mapping is not closed or misses a comma", "write `,` or `}` here"),
+    _Mistake(r"unknown escape character", "unknown escape in a double-quoted string", r"write \\ or use single quotes"),
+    _Mistake(
+        r"hexdecimal numbers", "escape in a double-quoted string is not finished", r"write \\ or use single quotes"
+    ),
+    _Mistake(r"character '[@`%|>]' that cannot start", "a plain value cannot start with this character", _QUOTE),
+    _Mistake(r"found undefined tag handle", "tag is not allowed", "write the value without a tag"),
+    _Mistake(
+        r"expected <block end>", "line does not fit the lines above it", "give keys of one mapping the same indentation"
+    ),
+    _Mistake(r"expected '<document start>'", "text follows the end of the value", "write `key: value` lines"),
+    _Mistake(r"expected alphabetic or numeric", "anchor or alias without a name", f"{_QUOTE} if the sign is meant"),
+    _Mistake(r"expected the node content", "value is missing", f"write a value, or {_QUOTE}"),
+    _Mistake(r"chomping or indentation indicators", "unknown sign after | or >", "start the text on the next line"),
+    _Mistake(
+        r"more indented follow up line", "first line of the block is indented less than the next", "align its lines"
+    ),
+)
+_BARE_TEMPLATE = re.compile(r"(?:^|[:\-\[,{]\s*)(\{\{.*?(?:\}\}|$))")
+_TAB = re.compile(r"[ ]*(\t+)")
+
+
+def explain(error: Exception, source: Source) -> Diagnostic:
+    """The diagnostic for whatever reading `source` as YAML raised."""
+    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
+        return _without_mark(error, source)
+    problem = str(error.problem or "")
+    offset = error.problem_mark.index
+    start = error.context_mark.index if error.context_mark is not None else offset
+    special = _tab(source, offset) or _template(source, offset) or _template(source, start)
+    return special or _from_table(source, problem, start, offset)
+
+
+def _from_table(source: Source, problem: str, start: int, offset: int) -> Diagnostic:
+    mistake = next((row for row in _MISTAKES if re.search(row.pattern, problem)), None)
+    if mistake is None:
+        return Diagnostic("ORB005", "YAML cannot be read", source.place(offset, offset + 1), problem, _QUOTE)
+    if mistake.at_start:
+        return Diagnostic("ORB005", mistake.message, source.place(start, start + 1), help=mistake.help)
+    place, origin = source.place(offset, offset + 1), source.place(start, start + 1)
+    related = (Related(origin, "what this belongs to starts here"),) if origin.line != place.line else ()
+    return Diagnostic("ORB005", mistake.message, place, help=mistake.help, related=related)
+
+
+def _tab(source: Source, offset: int) -> Diagnostic | None:
+    """Tabs before the first word of the line at `offset`."""
+    start = source.starts[source.line_of(min(offset, len(source.text))) - 1]
+    found = _TAB.match(source.text, start)
+    if not found:
+        return None
+    place = source.place(found.start(1), found.end(1))
+    return Diagnostic("ORB005", "a tab indents this line", place, "YAML indents with spaces", "replace tabs by spaces")
+
+
+def _template(source: Source, offset: int) -> Diagnostic | None:
+    """A Jinja template without quotes on the line at `offset`."""
+    line = source.line_of(min(offset, len(source.text)))
+    found = _BARE_TEMPLATE.search(source.line_text(line))
+    if not found:
+        return None
+    start = source.starts[line - 1]
+    place = source.place(start + found.start(1), start + found.end(1))
+    return Diagnostic("ORB005", "template is not quoted", place, "YAML reads { as a mapping", f"{_QUOTE}")
+
+
+def _without_mark(error: Exception, source: Source) -> Diagnostic:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    place = source.place(0, 1)
+    return Diagnostic("ORB005", "YAML cannot be read", place, reason[:200], "look for unusual escapes or signs")
