@@ -67,8 +67,10 @@ class Compilation:
 
 def read_document(state: Compilation) -> None:
     """Text to document."""
+    from orbiter_spec.spec.fields import shorthands
+
     path = None if state.spec == "-" else state.spec
-    state.document, problems = read(path, sets=state.sets)
+    state.document, problems = read(path, sets=state.sets, shorthands=shorthands())
     state.findings += problems
 
 

@@ -49,3 +49,13 @@ def _section_of(annotation: Any, in_list: bool = False) -> tuple[type[Section] |
             if found is not None:
                 return found, listed
     return None, False
+
+
+@cache
+def shorthands() -> dict[tuple[str | int, ...], str]:
+    """Route of each section a lone scalar may stand for, and the field it stands for."""
+    return {
+        tuple(info.route.split(".")): info.section.shorthand
+        for info in fields().values()
+        if info.section is not None and info.section.shorthand is not None and "[]" not in info.route
+    }
