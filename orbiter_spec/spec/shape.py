@@ -61,8 +61,7 @@ def _explain_choice(error: ValidationError, document: Document) -> Iterator[Diag
         for inner in min(fitting, key=len):
             yield from _explain(inner, document)
         return
-    types = [inner.validator_value for errors in branches.values() for inner in errors if inner.validator == "type"]
-    yield _wrong_type(error.instance, types, tuple(error.absolute_path), document)
+    yield _wrong_type(error.instance, list(_wanted_types(error)), tuple(error.absolute_path), document)
 
 
 def _refuses_type(errors: list[ValidationError]) -> bool:
@@ -73,6 +72,15 @@ def _refuses_type(errors: list[ValidationError]) -> bool:
         and all(_refuses_type([deeper]) for deeper in inner.context or [])
         for inner in errors
     )
+
+
+def _wanted_types(error: ValidationError) -> Iterator[Any]:
+    """The types of every branch, branches inside branches included."""
+    for inner in error.context or []:
+        if inner.validator == "type":
+            yield inner.validator_value
+        elif inner.validator == "anyOf":
+            yield from _wanted_types(inner)
 
 
 def _unknown_keys(error: ValidationError, route: Route, document: Document) -> Iterator[Diagnostic]:
@@ -93,8 +101,10 @@ def _unknown_keys(error: ValidationError, route: Route, document: Document) -> I
 
 def _missing_fields(error: ValidationError, route: Route, document: Document) -> Iterator[Diagnostic]:
     where = format_route(route) or "the experiment"
+    known = error.schema.get("properties", {})
+    misspelt = {nearest(str(key), known) for key in error.instance if key not in known}
     for name in error.validator_value:
-        if name in error.instance:
+        if name in error.instance or name in misspelt:
             continue
         about = _field_schema(error, name).get("description", "")
         yield Diagnostic(
