@@ -59,8 +59,10 @@ def _mode(plan: Plan) -> str:
 
 
 def _model(plan: Plan) -> dict[str, Any]:
-    path = plan.get("agent.model.path")
-    return {"path": path, "facts": asdict(plan.model) if plan.model else None}
+    facts = asdict(plan.model) if plan.model else None
+    if facts is not None:
+        del facts["weights"]
+    return {"path": plan.get("agent.model.path"), "facts": facts}
 
 
 def _schedule(plan: Plan) -> dict[str, Any]:
