@@ -215,8 +215,8 @@ def _find_function(folder: Path, item: Mapping[str, Any]) -> Callable[..., Any]:
     if item["kind"] == "builtin":
         function = _execute("orbiter_reward_builtins", folder / "reward_builtins.py").FUNCTIONS.get(name)
     else:
-        _see_code(folder / CODE_FOLDER)
         path, module = item.get("path"), item.get("module")
+        _see_code((folder / path).parent if path else folder / CODE_FOLDER)
         function = getattr(_module_at(folder / path) if path else importlib.import_module(str(module)), name, None)
     if not callable(function):
         raise RewardError(f"there is no function {name!r}")

@@ -12,6 +12,21 @@ from typing import Final
 REQUIRED: Final = "required"
 """Stands for the default of an argument that has none."""
 
+CONTEXT_NAMES: Final = (
+    "response",
+    "solution_str",
+    "output",
+    "expected",
+    "ground_truth",
+    "prompt",
+    "row",
+    "extra_info",
+    "data_source",
+    "reward_router_address",
+    "reward_model_tokenizer",
+)
+"""Parameter names of a reward function that are filled for each sample; `args` fills the others."""
+
 RESERVED_NAMES: Final = frozenset({"score", "reward", "input", "output", "gts", "step", "uid", "acc_success_only"})
 """Names that verl's records already use for something else, and that no part of the reward may take."""
 
