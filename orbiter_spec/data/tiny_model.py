@@ -9,7 +9,7 @@ The architecture is Qwen2, a Llama with biases on its queries, keys and values: 
 plain Llama, whose chat turns it has no rule for. Attention heads are 32 wide because vLLM on a CPU takes no less.
 The vocabulary is one token per byte, under the names that byte-level BPE tokenizers give to bytes and without a single
 merge: transformers reads a Qwen2 folder with its own byte-level class whatever the folder says, and so reads this one
-as written. Any text round-trips.
+as written. Any text round-trips. A role is its first letter in the chat template: each byte costs a token.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ CONTEXT_TOKENS = 4096
 INITIAL_STD = 0.02
 
 CHAT_TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m['role'][0] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>a\n{% endif %}"
 )
 
 

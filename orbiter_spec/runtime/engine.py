@@ -10,7 +10,6 @@ Three things in verl's engine assume an accelerator, and each can be answered in
 * the critic is loaded with `flash_attention_2` by name; here it takes the attention its configuration names. The value
   head does not come from the checkpoint, so it is drawn from the engine's seed: the same on each run.
 
-Threads: Ray gives each worker one OpenMP thread. A worker here takes its share of the machine's cores.
 Strategy `fsdp` (FSDP1) is not registered: verl then says that no engine exists for the device.
 """
 
@@ -29,6 +28,7 @@ from verl.workers.engine.fsdp import transformer_impl
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead, FSDPEngineWithValueHead
 
 from orbiter_spec.runtime.patches import require
+from orbiter_spec.runtime.threads import set_threads
 
 FLASH_ATTENTION, CPU_ATTENTION = "flash_attention_2", "sdpa"
 
@@ -44,17 +44,10 @@ def replaced(module: ModuleType, name: str, value: Any) -> Iterator[None]:
         setattr(module, name, original)
 
 
-def share_cores() -> None:
-    """Split the machine's cores evenly between the workers on it."""
-    workers = int(os.environ.get("RAY_LOCAL_WORLD_SIZE") or torch.distributed.get_world_size())
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // workers))
-
-
 class _CpuFsdp:
     """The part common to both engines."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        share_cores()
         super().__init__(*args, **kwargs)
         if self.use_remove_padding:  # type: ignore[attr-defined]
             raise ValueError("packed sequences need flash attention: set model.use_remove_padding=False on the CPU")
@@ -66,6 +59,7 @@ class _CpuFsdp:
         return super()._build_module()  # type: ignore[misc]
 
     def _build_fsdp_module(self, module: torch.nn.Module) -> Any:
+        set_threads(module, processes=int(os.environ.get("RAY_LOCAL_WORLD_SIZE", "1")))
         with replaced(transformer_impl, "CPUOffloadPolicy", lambda **_: None):
             built = super()._build_fsdp_module(module)  # type: ignore[misc]
         self._uses_fsdp2_cpu_offload_policy = False

@@ -1,11 +1,13 @@
 """What verl's modules lack for a CPU, added right after verl imports them.
 
 The modules are heavy and most processes need few of them, so nothing here imports verl: an import hook waits for each
-name in `COMPLETIONS` and then calls the function beside it. Three of the four use registries that verl keeps for such
-additions. The fourth changes a verl function, because verl has no other way in:
+name in `COMPLETIONS` and then calls the function beside it. Three of them use registries that verl keeps for such
+additions. Two replace a name in a verl module, because verl has no other way in:
 
 * `initialize_global_process_group_ray` joins "cpu:gloo" and the device's own backend, which on a CPU gives
-  "cpu:gloo,cpu:gloo"; torch refuses a device named twice.
+  "cpu:gloo,cpu:gloo"; torch refuses a device named twice;
+* `GlobalRequestLoadBalancer`, the default router, chooses servers at random (`router.py` says why that matters). A
+  router named by `rollout.router_config_path` still wins.
 
 What the FSDP engine needs on a CPU is in `engine.py`. Each function looks at what it relies on and raises when verl's
 code has moved: the import of the verl module then fails, and the run with it.
@@ -61,11 +63,19 @@ def add_rollout(module: ModuleType) -> None:
     require(module, "_ROLLOUT_REGISTRY")[ROLLOUT_NAME, "async"] = ROLLOUT_CLASS
 
 
+def route_by_prompt(module: ModuleType) -> None:
+    """Make `PromptRouter` the default router."""
+    require(module, "GlobalRequestLoadBalancer")
+    router = importlib.import_module("orbiter_spec.runtime.router").PromptRouter
+    module.GlobalRequestLoadBalancer = router  # type: ignore[attr-defined]
+
+
 COMPLETIONS: dict[str, Callable[[ModuleType], None]] = {
     "verl.utils.distributed": name_gloo_once,
     "verl.workers.engine.fsdp.transformer_impl": add_engines,
     "verl.workers.rollout.replica": add_replica,
     "verl.workers.rollout.base": add_rollout,
+    "verl.workers.rollout.router": route_by_prompt,
 }
 
 

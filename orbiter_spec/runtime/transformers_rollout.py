@@ -71,7 +71,6 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
             ignore_eos=rollout.ignore_eos,
             repetition_penalty=rollout.repetition_penalty,
             seed=rollout.seed,
-            replica=self.replica_rank,
             replicas_on_node=max(1, self.gpus_per_node // self.world_size),
         )
 

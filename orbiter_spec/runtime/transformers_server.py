@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import traceback
 from collections import Counter
 from collections.abc import Iterable
@@ -23,6 +22,7 @@ from typing import Any
 import torch
 
 from orbiter_spec.runtime.generation import Limits, Request, Sampling, generate
+from orbiter_spec.runtime.threads import set_threads
 
 GATHER_SECONDS, GATHER_AT_MOST_SECONDS = 0.005, 0.1
 CACHE_TOKENS = 65_536  # prompt and response tokens that one batch may hold in its key-value cache
@@ -43,7 +43,6 @@ class Settings:
     ignore_eos: bool
     repetition_penalty: float
     seed: int
-    replica: int
     replicas_on_node: int
 
 
@@ -67,9 +66,9 @@ class TransformersServer:
     """Generates for one replica. Methods are those that verl calls on a rollout server."""
 
     def __init__(self, settings: Settings) -> None:
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // settings.replicas_on_node))
         self.settings = settings
         self.model, stop = load_model(settings)
+        set_threads(self.model, settings.replicas_on_node)
         self.limits = _limits(settings, self.model.config, stop)
         self.global_steps: int | None = None
         self.failure = ""
@@ -109,7 +108,7 @@ class TransformersServer:
         """A seed from what the request is (weights, prompt, how often it was asked), not from when it came."""
         self._occurrences[prompt] += 1
         base = self.settings.seed if asked is None else asked
-        key = (base, self.settings.replica, self.global_steps, self._occurrences[prompt], prompt)
+        key = (base, self.global_steps, self._occurrences[prompt], prompt)
         return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=8).digest()) >> 1
 
     async def _submit(self, request: Request) -> None:
