@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.data.functions import check_function, sibling_modules
+from orbiter_spec.data.functions import check_function, check_parameters, sibling_modules
 from orbiter_spec.diagnostics import Diagnostic, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS
@@ -142,6 +142,9 @@ def _find_reward(reward: Reward, route: Route, document: Document, inputs: Input
         if problem is not None or reference is None:
             yield problem.at(place) if problem else Diagnostic("ORB403", "not a function", place)
             return
+        unfilled = check_parameters(reference, reward.args)
+        if unfilled is not None:
+            yield unfilled.at(place)
         entry["function"] = reference.name
         entry["module"] = reference.module
         if reference.path is not None:
