@@ -21,7 +21,7 @@ from orbiter_spec.plan.report import plan_json
 if TYPE_CHECKING:
     from orbiter_spec.compiler import Compilation
 
-RUNTIME_FILES = {"reward.py": "reward.py", "reward_builtins.py": "reward_builtins.py"}
+RUNTIME_FILES = ("reward.py", "reward_builtins.py", "reward_metrics.py")
 
 
 def assemble(state: Compilation, stage: Path) -> tuple[tuple[str, ...], list[Diagnostic]]:
@@ -46,9 +46,9 @@ def assemble(state: Compilation, stage: Path) -> tuple[tuple[str, ...], list[Dia
 
 
 def _runtime_files() -> dict[str, str]:
-    """The modules that verl loads from the compiled folder; they need the standard library only."""
+    """The modules that verl loads from the compiled folder; they need verl and the standard library only."""
     package = resources.files("orbiter_spec.runtime")
-    return {name: package.joinpath(source).read_text(encoding="utf-8") for name, source in RUNTIME_FILES.items()}
+    return {name: package.joinpath(name).read_text(encoding="utf-8") for name in RUNTIME_FILES}
 
 
 def _write_inputs(inputs: Inputs, stage: Path) -> None:

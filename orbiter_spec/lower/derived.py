@@ -172,7 +172,7 @@ def lower_data(plan: Plan) -> Iterator[Emit]:
 
 
 def lower_rewards(plan: Plan) -> Iterator[Emit]:
-    """The one reward function that verl calls; it reads rewards.json beside itself."""
+    """The one reward function that verl calls, which reads rewards.json beside itself, and the log of its parts."""
     yield Emit("reward.custom_reward_function.path", "reward.py", "rewards")
     yield Emit("reward.custom_reward_function.name", "compute_score", "rewards")
     manager = plan.get("rewards.manager")
@@ -180,6 +180,10 @@ def lower_rewards(plan: Plan) -> Iterator[Emit]:
         yield Emit("reward.reward_manager.name", "dapo", "algorithm.overlong")
     elif manager is not None:
         yield Emit("reward.reward_manager.name", manager, "rewards.manager")
+    if not plan.on_cpu:
+        buffer = "RewardReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "RewardReplayBuffer"
+        yield Emit("trainer.v1.sampler.custom_sampler.path", "reward_metrics.py", "rewards")
+        yield Emit("trainer.v1.sampler.custom_sampler.name", buffer, "rewards")
     if plan.get("rewards.workers") is not None:
         yield Emit("reward.num_workers", plan.get("rewards.workers"), "rewards.workers")
 
