@@ -79,6 +79,7 @@ class DatasetRequest:
     prompt: TemplateRequest | None = None
     instructions: TemplateRequest | None = None
     ability: str = "general"
+    needs_expected: bool = False
     place: Place | None = None
 
 

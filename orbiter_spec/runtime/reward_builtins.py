@@ -101,6 +101,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _text(expected: Any) -> str:
+    if expected is None:
+        raise ValueError("the row has no expected value")
     return expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
 
 
