@@ -1,4 +1,4 @@
-"""What a rule yields: routes and words. One function here turns routes into places, so rules never see a line number."""
+"""What a rule yields: routes and words. One function here turns routes into places; rules never see a line number."""
 
 from __future__ import annotations
 

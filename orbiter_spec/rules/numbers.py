@@ -22,3 +22,13 @@ def in_words(values: Iterable[int]) -> str:
     """`1, 2 or 4`."""
     ordered = [str(value) for value in sorted(values)]
     return " or ".join([", ".join(ordered[:-1]), ordered[-1]]) if len(ordered) > 1 else "".join(ordered)
+
+
+def divisors(whole: int) -> list[int]:
+    """Every divisor of `whole`, smallest first."""
+    return [size for size in range(1, whole + 1) if whole % size == 0]
+
+
+def nearest_fitting(candidates: Iterable[int], near: int, most: int = 3) -> str:
+    """The candidates nearest to `near`, as words; empty text when there is none."""
+    return in_words(sorted(candidates, key=lambda size: (abs(size - near), size))[:most])

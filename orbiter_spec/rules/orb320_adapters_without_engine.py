@@ -1,0 +1,46 @@
+"""adapters that the training engine does not make
+
+## What it checks
+
+`agent.model.lora` goes with FSDP, VeOmni or Megatron.
+
+## Why it matters
+
+torchtitan trains the full weights all the same, and the KL term is then measured against the moving actor.
+
+## Bad
+
+```yaml
+agent: {model: {path: Qwen/Qwen2.5-7B-Instruct, lora: {rank: 32}}}
+hardware: {train: {engine: torchtitan}}
+```
+
+## Good
+
+```yaml
+agent: {model: {path: Qwen/Qwen2.5-7B-Instruct, lora: {rank: 32}}}
+hardware: {train: {engine: fsdp2}}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orbiter_spec.diagnostics import Severity
+from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
+from orbiter_spec.rules.finding import Finding
+
+
+def check(plan: Plan) -> Iterator[Finding]:
+    """Compare adapters with the engine."""
+    if not facts.has_lora(plan) or facts.train_engine(plan) != "torchtitan":
+        return
+    yield Finding(
+        route="agent.model.lora",
+        note="torchtitan trains the full weights all the same",
+        help="use engine: fsdp2, or leave lora out",
+        related=(("hardware.train.engine", "torchtitan"),),
+        severity=Severity.WARNING,
+    )

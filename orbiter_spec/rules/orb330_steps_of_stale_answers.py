@@ -1,0 +1,46 @@
+"""multi-turn answers without rollout correction
+
+## What it checks
+
+An agent with tools comes with `algorithm.rollout_correction`, or none is needed because turns are limited to one.
+
+## Why it matters
+
+Between turns text is decoded and encoded again, and the engine's probabilities drift from the trainer's. Runs with
+many turns have seen the gradient norm blow up from it.
+
+## Bad
+
+```yaml
+agent: {model: Qwen/Qwen2.5-7B-Instruct, function_tools: tools.py, limits: {response_tokens: 4096}}
+```
+
+## Good
+
+```yaml
+agent: {model: Qwen/Qwen2.5-7B-Instruct, function_tools: tools.py, limits: {response_tokens: 4096}}
+algorithm: {rollout_correction: {importance: token}}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orbiter_spec.diagnostics import Severity
+from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
+from orbiter_spec.rules.finding import Finding
+
+
+def check(plan: Plan) -> Iterator[Finding]:
+    """Look for a correction beside tools."""
+    if not facts.has_tools(plan) or plan.get("algorithm.rollout_correction") is not None:
+        return
+    route = "agent.tool_config" if plan.get("agent.tool_config") else "agent.function_tools"
+    yield Finding(
+        route=route,
+        note="several turns, and no correction of the rollout's probabilities",
+        help="consider algorithm.rollout_correction: {importance: token}",
+        severity=Severity.NOTE,
+    )

@@ -1,0 +1,51 @@
+"""tool format without a parser
+
+## What it checks
+
+`agent.turns.tool_format` is one of verl's parsers.
+
+## Why it matters
+
+The parser is looked up for every sample; each of them fails, one by one, after generation has started.
+
+## Bad
+
+```yaml
+agent:
+  model: Qwen/Qwen2.5-7B-Instruct
+  function_tools: tools.py
+  turns: {tool_format: herms}
+```
+
+## Good
+
+```yaml
+agent:
+  model: Qwen/Qwen2.5-7B-Instruct
+  function_tools: tools.py
+  turns: {tool_format: hermes}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orbiter_spec.diagnostics import nearest
+from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules.finding import Finding
+
+KNOWN = ("hermes", "gpt-oss", "qwen3_coder", "glm", "seed", "minimax", "kimi", "deepseek_v4", "gemma4")
+
+
+def check(plan: Plan) -> Iterator[Finding]:
+    """Compare the name with verl's parsers."""
+    name = plan.get("agent.turns.tool_format")
+    if name is None or name in KNOWN:
+        return
+    close = nearest(name, KNOWN)
+    yield Finding(
+        route="agent.turns.tool_format",
+        note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
+        help=f"write {close}" if close else f"use {', '.join(KNOWN)}",
+    )
