@@ -70,7 +70,7 @@ def filter_arguments(trainer: Any, buffer: type) -> dict[str, Any]:
 
 def failure_reason() -> str:
     """What the rollout servers say went wrong, or where to look when the cause was elsewhere."""
-    for name in ray.util.list_named_actors():
+    for name in ray.util.list_named_actors() if ray.is_initialized() else ():
         if name.startswith(SERVER_PREFIX):
             reason = ray.get(ray.get_actor(name).last_failure.remote(), timeout=REASON_SECONDS)
             if reason:
