@@ -9,6 +9,8 @@ from orbiter_spec.plan.roles import follow_actor
 from orbiter_spec.plan.batches import fit_batches
 from orbiter_spec.plan.given import flatten
 from orbiter_spec.plan.hardware import place_hardware
+from orbiter_spec.plan.known import recall_model
+from orbiter_spec.plan.memory import estimate_memory
 from orbiter_spec.plan.model import Plan, Rows
 from orbiter_spec.plan.pools import size_pools
 from orbiter_spec.plan.rollout import shape_rollout
@@ -16,6 +18,7 @@ from orbiter_spec.plan.schedule import schedule_run
 from orbiter_spec.spec.experiment import Experiment
 
 PASSES: tuple[Callable[[Plan], Plan], ...] = (
+    recall_model,
     apply_preset,
     place_hardware,
     fit_batches,
@@ -23,6 +26,7 @@ PASSES: tuple[Callable[[Plan], Plan], ...] = (
     schedule_run,
     follow_actor,
     size_pools,
+    estimate_memory,
 )
 
 

@@ -104,11 +104,12 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What one role holds of one kind in one phase, in bytes of one GPU: at least `low`, at most `high`."""
+    """What one role holds of one kind in one phase, in bytes of one GPU: at least, most likely, at most."""
 
     role: str
     kind: str
     low: int
+    expected: int
     high: int
 
 
@@ -126,6 +127,11 @@ class Phase:
         return sum(use.low for use in self.uses)
 
     @property
+    def expected(self) -> int:
+        """Bytes most likely."""
+        return sum(use.expected for use in self.uses)
+
+    @property
     def high(self) -> int:
         """Bytes at most."""
         return sum(use.high for use in self.uses)
@@ -135,8 +141,10 @@ class Phase:
 class Memory:
     """The memory of a step: phases per GPU, host memory per node for what is offloaded, disk for one checkpoint.
 
-    `gpu_bytes` is None for an accelerator of unknown size; `checkpoints_kept` is None when all are. `verdict` is `fits`,
-    `may not fit`, `does not fit` or `unknown`; `assumptions` name what the ranges rest on.
+    `gpu_bytes` is None for an accelerator of unknown size; `checkpoints_kept` is None when all are. `verdict` is
+    `fits`, `may not fit`, `does not fit` or `unknown`, and `reason` the phase and the numbers that decide it.
+    `cache_tokens` are the tokens that the KV cache of one rollout replica holds, None where its size is unknown.
+    `assumptions` name what the ranges rest on.
     """
 
     gpu_bytes: int | None
@@ -145,7 +153,9 @@ class Memory:
     host_bytes_high: int
     checkpoint_bytes: int
     checkpoints_kept: int | None
+    cache_tokens: int | None
     verdict: str
+    reason: str
     assumptions: tuple[str, ...]
 
 

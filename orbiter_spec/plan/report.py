@@ -111,11 +111,13 @@ def _demand(demand: Demand, pools: tuple[Pool, ...]) -> dict[str, Any]:
 def _memory(memory: Memory) -> dict[str, Any]:
     return {
         "verdict": memory.verdict,
+        "reason": memory.reason,
         "gpu_bytes": memory.gpu_bytes,
         "phases": [_phase(phase) for phase in memory.phases],
         "host_bytes_per_node": {"low": memory.host_bytes_low, "high": memory.host_bytes_high},
         "checkpoint_bytes": memory.checkpoint_bytes,
         "checkpoints_kept": memory.checkpoints_kept,
+        "cache_tokens_per_replica": memory.cache_tokens,
         "assumptions": list(memory.assumptions),
     }
 
@@ -124,7 +126,7 @@ def _phase(phase: Phase) -> dict[str, Any]:
     return {
         "name": phase.name,
         "pool": phase.pool,
-        "bytes_per_gpu": {"low": phase.low, "high": phase.high},
+        "bytes_per_gpu": {"low": phase.low, "expected": phase.expected, "high": phase.high},
         "uses": [asdict(use) for use in phase.uses],
     }
 

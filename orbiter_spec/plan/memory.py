@@ -1,0 +1,315 @@
+"""Pass: the memory of one step, per GPU and phase, and whether it fits.
+
+What training holds (weights, gradients, optimiser) is exact; activations and scores depend on lengths nobody knows yet
+and carry a range (activations.py). A phase is the set of things held at the same time on the fullest GPU. The verdict is
+that of the worst phase: `fits` when what is expected fits, `may not fit` when only the low end does, `does not fit`
+when not even that. It is judged by the expected amount because the high end, every sequence at its limit at once, would
+call most runs that work impossible; the plan shows that end all the same.
+
+What is known of verl 0.9.1: training and rollout take turns on a GPU, and the sleeping engine gives its memory back
+(`free_cache`); what is offloaded is loaded whole for the update; the reference of an FSDP run streams from host memory
+always; with adapters the reference is the actor without them and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from orbiter_spec.plan.accelerators import GIB, gpu_bytes
+from orbiter_spec.plan.activations import (
+    MEAN_SHARE,
+    Estimate,
+    both,
+    exactly,
+    gathered_layers,
+    larger,
+    layer_work,
+    logits,
+    micro_batch_tokens,
+    saved_activations,
+)
+from orbiter_spec.plan.model import Memory, Phase, Plan, Use
+from orbiter_spec.plan.model_facts import ModelFacts, find_facts
+from orbiter_spec.plan.sharding import (
+    TYPE_BYTES,
+    Layout,
+    State,
+    layout,
+    rollout_weight_bytes,
+    training_state,
+    value_model,
+)
+
+OVERHEAD = Estimate(int(1.0 * GIB), int(2.0 * GIB), int(4.0 * GIB))
+ENGINE_WORK = Estimate(int(0.3 * GIB), int(0.8 * GIB), int(3.0 * GIB))
+FITS, TIGHT, TOO_LARGE, UNKNOWN = "fits", "may not fit", "does not fit", "unknown"
+GIVEN_CONTENTS = ("model", "optimizer", "extra")
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model that is trained: its role, facts, layout, exact state, and what it offloads between its phases."""
+
+    role: str
+    facts: ModelFacts
+    laid: Layout
+    state: State
+    offloads_weights: bool
+    offloads_optimizer: bool
+
+    @property
+    def resident(self) -> int:
+        """Bytes that stay on the GPU while others have their turn."""
+        weights = 0 if self.offloads_weights else self.state.weights
+        return weights + (0 if self.offloads_optimizer else self.state.optimizer)
+
+    @property
+    def offloaded(self) -> int:
+        """Bytes that wait in host memory meanwhile."""
+        return self.state.weights + self.state.optimizer - self.resident
+
+
+def estimate_memory(plan: Plan) -> Plan:
+    """`plan` with its memory; unchanged when the model's sizes are unknown."""
+    if plan.model is None:
+        return plan
+    trained = tuple(_trained(plan, plan.model))
+    capacity = gpu_bytes(plan.get("hardware.accelerator"))
+    phases = tuple(_phases(plan, plan.model, trained, capacity))
+    verdict, reason = _verdict(plan, plan.model, phases, capacity)
+    low, high = _host(plan, plan.model, trained)
+    memory = Memory(
+        gpu_bytes=capacity,
+        phases=phases,
+        host_bytes_low=low,
+        host_bytes_high=high,
+        checkpoint_bytes=_checkpoint(plan, trained),
+        checkpoints_kept=plan.get("run.checkpoint.keep"),
+        cache_tokens=_cache_tokens(plan, plan.model, capacity),
+        verdict=verdict,
+        reason=reason,
+        assumptions=tuple(_assumptions(plan, capacity)),
+    )
+    return replace(plan, memory=memory)
+
+
+def lora_rank(plan: Plan) -> int:
+    """Rank of the adapters, 0 when full weights are trained."""
+    return int(plan.get("agent.model.lora.rank", 0))
+
+
+def engine_weights(plan: Plan, facts: ModelFacts) -> int:
+    """Bytes of the rollout's weights on one GPU of a replica."""
+    kept = str(plan.get("hardware.rollout.dtype", "bfloat16"))
+    size: float = TYPE_BYTES.get(kept, 2)
+    if "fp8" in str(plan.get("hardware.rollout.quantization", "")):
+        size = 1
+    parallel = {name: int(plan.get(f"hardware.rollout.{name}_parallel", 1)) for name in ("tensor", "pipeline", "expert")}
+    return rollout_weight_bytes(facts, parallel["tensor"], parallel["pipeline"], parallel["expert"], size)
+
+
+def cache_bytes_per_token(plan: Plan, facts: ModelFacts) -> int:
+    """Bytes of KV cache that one token takes on one GPU of a replica; a latent cache is not divided by tensors."""
+    tensor, pipeline = (int(plan.get(f"hardware.rollout.{name}_parallel", 1)) for name in ("tensor", "pipeline"))
+    kind = TYPE_BYTES.get(str(plan.get("hardware.rollout.dtype", "bfloat16")), 2)
+    divided = min(tensor, facts.kv_heads) if facts.cache_width == 2 * facts.kv_heads * facts.head_dim else 1
+    return max(1, facts.cache_width * facts.layers * kind // (divided * pipeline))
+
+
+def _trained(plan: Plan, facts: ModelFacts) -> Iterator[Trained]:
+    optimizer = str(plan.get("algorithm.optimizer.name", "AdamW"))
+    laid = layout(plan)
+    yield Trained("actor", facts, laid, training_state(facts, laid, lora_rank(plan), optimizer), *_offloads(plan, "train"))
+    if plan.needs_critic:
+        path = plan.path("algorithm.critic.model.path")
+        own = facts if path is None else find_facts(str(path)) or facts
+        model, laid = value_model(own), layout(plan, "critic")
+        optimizer = str(plan.get("algorithm.critic.optimizer.name", "AdamW"))
+        yield Trained("critic", model, laid, training_state(model, laid, 0, optimizer), *_offloads(plan, "critic"))
+
+
+def _offloads(plan: Plan, role: str) -> tuple[bool, bool]:
+    follow = "hardware.train.offload"
+    own = f"hardware.{role}.offload"
+    return tuple(  # type: ignore[return-value]
+        bool(plan.get(f"{own}.{what}", plan.get(f"{follow}.{what}", False))) for what in ("parameters", "optimizer")
+    )
+
+
+def _phases(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...], capacity: int | None) -> Iterator[Phase]:
+    resident = tuple(
+        _use(model.role, "resident state", exactly(model.resident)) for model in trained if model.resident
+    )
+    reference = tuple(_resident_reference(plan, facts))
+    yield Phase("rollout", "global_pool", (*resident, *reference, *_rollout(plan, facts, capacity)))
+    kept = tuple(_kept_engine(plan, facts, capacity))
+    actor = trained[0]
+    others = tuple(_use(model.role, "resident state", exactly(model.resident)) for model in trained[1:] if model.resident)
+    yield Phase("log-probabilities", "global_pool", (*others, *reference, *kept, *_scoring(plan, actor)))
+    for model in trained:
+        idle = tuple(
+            _use(other.role, "resident state", exactly(other.resident))
+            for other in trained
+            if other is not model and other.resident
+        )
+        name = "update" if model.role == "actor" else f"{model.role} update"
+        yield Phase(name, "global_pool", (*idle, *reference, *kept, *_update(plan, model)))
+    if plan.get("hardware.rollout.placement") == "separate":
+        yield Phase("generation", "rollout_pool", tuple(_rollout(plan, facts, capacity)))
+
+
+def _rollout(plan: Plan, facts: ModelFacts, capacity: int | None) -> Iterator[Use]:
+    """The engine takes its share of the GPU whatever it needs; the cache is what the weights leave of it."""
+    weights = engine_weights(plan, facts)
+    yield _use("rollout", "weights", exactly(weights))
+    least = cache_bytes_per_token(plan, facts) * int(plan.get("hardware.rollout.max_sequence_tokens", 1024))
+    share = _share(plan, capacity)
+    if share is None:
+        yield _use("rollout", "KV cache", Estimate(least, least, 64 * least))
+    else:
+        left = max(share - weights, least)
+        yield _use("rollout", "KV cache", exactly(left))
+    yield _use("engine", "overhead", OVERHEAD)
+
+
+def _share(plan: Plan, capacity: int | None) -> int | None:
+    fraction = plan.get("hardware.rollout.memory_fraction")
+    return None if capacity is None or fraction is None or plan.on_cpu else int(capacity * float(fraction))
+
+
+def _kept_engine(plan: Plan, facts: ModelFacts, capacity: int | None) -> Iterator[Use]:
+    """What the rollout engine holds while training has its turn."""
+    if plan.get("hardware.rollout.free_cache", True) and not plan.on_cpu:
+        return
+    share = _share(plan, capacity)
+    yield _use("rollout", "kept", exactly(engine_weights(plan, facts) if share is None else share))
+
+
+def _resident_reference(plan: Plan, facts: ModelFacts) -> Iterator[Use]:
+    laid = layout(plan, "reference")
+    streamed = not laid.megatron or _offloads(plan, "reference")[0]
+    if plan.needs_reference and not lora_rank(plan) and not streamed:
+        yield _use("reference", "weights", exactly(training_state(facts, laid).weights))
+
+
+def _scoring(plan: Plan, actor: Trained) -> Iterator[Use]:
+    """Forward passes over the whole batch: old log-probabilities, and the reference's in turn with them."""
+    yield _use("actor", "weights", exactly(actor.state.weights))
+    if not actor.offloads_optimizer:
+        yield _use("actor", "optimizer", exactly(actor.state.optimizer))
+    facts, laid = actor.facts, actor.laid
+    held = plan.batches.sequences_per_worker if plan.batches else 1
+    tokens = micro_batch_tokens(plan, "hardware.rollout.micro_batch", held, laid)
+    fused = bool(plan.get("hardware.train.fused_kernels", False))
+    yield _use("actor", "gathered layers", gathered_layers(facts, laid, backward=False))
+    scores = logits(facts, laid, tokens, backward=False, entropy=True, fused=fused)
+    yield _use("actor", "activations and logits", larger(layer_work(facts, laid, tokens), scores))
+    yield _use("engine", "overhead", OVERHEAD)
+
+
+def _update(plan: Plan, model: Trained) -> Iterator[Use]:
+    facts, laid, state, role = model.facts, model.laid, model.state, model.role
+    yield _use(role, "weights", exactly(state.weights))
+    yield _use(role, "gradients", exactly(state.gradients))
+    yield _use(role, "optimizer", exactly(state.optimizer))
+    gathered = gathered_layers(facts, laid, backward=True)
+    passing = both(_pass(plan, model), gathered)
+    stepping = exactly(0 if laid.megatron else state.weights * state.optimizer // max(1, 2 * state.weights))
+    yield _use(role, "gathered layers", gathered)
+    yield _use(role, "activations and logits", _pass(plan, model))
+    yield _use(role, "optimizer step", _beyond(stepping, passing))
+    yield _use("engine", "overhead", OVERHEAD)
+
+
+def _pass(plan: Plan, model: Trained) -> Estimate:
+    """Activations kept for the backward pass, and the larger of the scores and one layer's work."""
+    facts, laid = model.facts, model.laid
+    batches = plan.batches
+    held = batches.minibatch_prompts * batches.samples_per_prompt // batches.data_parallel_size if batches else 1
+    route = "hardware.critic.micro_batch" if model.role == "critic" else "hardware.train.micro_batch"
+    tokens = micro_batch_tokens(plan, route, max(1, held), laid)
+    recompute = bool(plan.get("hardware.train.gradient_checkpointing", True)) and not laid.megatron
+    offload = bool(plan.get("hardware.train.activation_offload", False))
+    work = layer_work(facts, laid, tokens)
+    if model.role != "critic":
+        entropy = bool(plan.get("algorithm.entropy_coefficient", 0) or plan.get("algorithm.log_entropy", False))
+        fused = bool(plan.get("hardware.train.fused_kernels", False))
+        work = larger(work, logits(facts, laid, tokens, backward=True, entropy=entropy, fused=fused))
+    return both(saved_activations(facts, laid, tokens, recompute=recompute, offload=offload), work)
+
+
+def _beyond(step: Estimate, passing: Estimate) -> Estimate:
+    """Temporaries of the optimiser's step, where they exceed what the pass has given back."""
+    return Estimate(
+        max(0, step.low - passing.low), max(0, step.expected - passing.expected), max(0, step.high - passing.high)
+    )
+
+
+def _use(role: str, kind: str, amount: Estimate) -> Use:
+    return Use(role, kind, amount.low, amount.expected, amount.high)
+
+
+def _verdict(plan: Plan, facts: ModelFacts, phases: tuple[Phase, ...], capacity: int | None) -> tuple[str, str]:
+    if capacity is None:
+        return UNKNOWN, "the accelerator's memory is unknown"
+    share = _share(plan, capacity)
+    if share is not None:
+        weights = engine_weights(plan, facts)
+        least = weights + cache_bytes_per_token(plan, facts) * int(plan.get("hardware.rollout.max_sequence_tokens", 1024))
+        if least + ENGINE_WORK.low > share:
+            return TOO_LARGE, f"rollout: weights and one sequence take {_gib(least)} of its share of {_gib(share)}"
+    worst = max(phases, key=lambda phase: (phase.low > capacity, phase.expected))
+    numbers = f"{worst.name}: {_gib(worst.expected)} expected, {_gib(worst.low)} at least, of {_gib(capacity)}"
+    if worst.low > capacity:
+        return TOO_LARGE, numbers
+    return (TIGHT if worst.expected > capacity else FITS), numbers
+
+
+def _cache_tokens(plan: Plan, facts: ModelFacts, capacity: int | None) -> int | None:
+    share = _share(plan, capacity)
+    if share is None:
+        return None
+    left = share - engine_weights(plan, facts) - ENGINE_WORK.expected
+    return max(0, left // cache_bytes_per_token(plan, facts)) * int(plan.get("hardware.rollout.data_parallel", 1))
+
+
+def _host(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...]) -> tuple[int, int]:
+    """Bytes per node: what is offloaded, the streamed reference, an engine that sleeps with adapters; and loading."""
+    each = int(plan.get("hardware.gpus_per_node", 8))
+    laid = layout(plan, "reference")
+    waiting = sum(model.offloaded + (model.state.gradients if model.offloads_weights else 0) for model in trained)
+    if plan.needs_reference and not lora_rank(plan) and (not laid.megatron or _offloads(plan, "reference")[0]):
+        waiting += training_state(facts, laid).weights
+    if lora_rank(plan) and not plan.on_cpu:
+        waiting += engine_weights(plan, facts)
+    copies = each if facts.tied_embeddings else 1
+    loading = 0 if trained[0].laid.megatron else copies * facts.parameters * trained[0].laid.weight_bytes
+    return each * waiting, each * waiting + loading
+
+
+def _checkpoint(plan: Plan, trained: tuple[Trained, ...]) -> int:
+    """Bytes of one checkpoint on all nodes together."""
+    contents = plan.get("run.checkpoint.contents") or GIVEN_CONTENTS
+    total = 0
+    for model in trained:
+        total += model.state.saved_weights if "model" in contents else 0
+        total += model.state.saved_optimizer if "optimizer" in contents else 0
+        total += model.facts.parameters * 2 if "hf_model" in contents else 0
+    return total
+
+
+def _assumptions(plan: Plan, capacity: int | None) -> Iterator[str]:
+    yield f"low: sequences average {MEAN_SHARE:.0%} of their limits; expected: the fullest of many micro-batches then"
+    yield "high: every sequence at its limit, and no kernel that fuses"
+    yield f"{_gib(OVERHEAD.low)} to {_gib(OVERHEAD.high)} of CUDA contexts, NCCL buffers and the sleeping engine"
+    if lora_rank(plan):
+        yield "adapters on every linear layer"
+    if plan.get("hardware.train.engine") in ("veomni", "torchtitan"):
+        yield "this engine shards as FSDP2 does"
+
+
+def _gib(amount: int) -> str:
+    return f"{amount / GIB:.1f} GiB"
+
+
