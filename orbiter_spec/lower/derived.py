@@ -6,9 +6,12 @@ Each function looks at the plan and yields `Emit`s: key, value and the spec rout
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from orbiter_spec.lower.distillation import lower_distillation
+from orbiter_spec.lower.emit import Emit, leaves
+from orbiter_spec.lower.engine import CRITIC_HOMES, HOMES
+from orbiter_spec.lower.rewards import FUNCTION, MANAGER, REWARD_MODEL
 from orbiter_spec.lower.setting import ACTOR, CRITIC, MODEL, REFERENCE, ROLLOUT
 from orbiter_spec.plan.model import Plan
 
@@ -20,24 +23,30 @@ ENGINE_GROUPS = {
     "torchtitan": "torchtitan",
 }
 ROLLOUT_NAMES = {"transformers": "hf"}
-ENGINE_HOMES = {"dp": "fsdp_config", "megatron": "megatron", "veomni": "veomni", "torchtitan": "torchtitan"}
-CRITIC_HOMES = {**ENGINE_HOMES, "dp": "fsdp"}
+FOLLOWED_MODEL_WORDS = (
+    ("trust_remote_code", "trust_remote_code"),
+    ("attention", "override_config.attn_implementation"),
+    ("external_lib", "external_lib"),
+    ("tokenizer", "tokenizer_path"),
+)
+SAMPLER = "trainer.v1.sampler.custom_sampler"
 RAY_INIT = "ray_kwargs.ray_init"
 FULL_PRECISION = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
-
-
-@dataclass(frozen=True, slots=True)
-class Emit:
-    """One verl key with its value, and the spec route it comes from."""
-
-    key: str
-    value: Any
-    route: str
 
 
 def engine_group(plan: Plan) -> str:
     """verl's `model_engine` group for the training engine."""
     return ENGINE_GROUPS[str(plan.get("hardware.train.engine"))]
+
+
+def keeps_defaults(plan: Plan) -> bool:
+    """True when what is left out keeps verl's own default."""
+    return bool(plan.get("verl.defaults"))
+
+
+def has_reward_model(plan: Plan) -> bool:
+    """True when a model scores answers."""
+    return plan.get("rewards.model") is not None
 
 
 def lower_engine(plan: Plan) -> Iterator[Emit]:
@@ -48,14 +57,13 @@ def lower_engine(plan: Plan) -> Iterator[Emit]:
         yield Emit(f"{ACTOR}.strategy", "fsdp2", route)
         if plan.needs_critic:
             yield Emit(f"{CRITIC}.strategy", "fsdp2", route)
-    roles = [("train", f"{ACTOR}.{ENGINE_HOMES[group]}")]
+    roles = [("train", f"{ACTOR}.{HOMES[group]}")]
     if plan.needs_reference:
-        roles.append(("reference", f"{REFERENCE}.{ENGINE_HOMES[group]}"))
+        roles.append(("reference", f"{REFERENCE}.{HOMES[group]}"))
     if plan.needs_critic:
         roles.append(("critic", f"{CRITIC}.{CRITIC_HOMES[group]}"))
     for role, home in roles:
         yield from _precision(plan, f"hardware.{role}.dtype", home, group)
-        yield from _further(plan, f"hardware.{role}.{'fsdp' if group == 'dp' else group}", home)
 
 
 def _precision(plan: Plan, route: str, home: str, group: str) -> Iterator[Emit]:
@@ -69,91 +77,74 @@ def _precision(plan: Plan, route: str, home: str, group: str) -> Iterator[Emit]:
             yield Emit(f"{home}.mixed_precision.{name}", value, route)
 
 
-def _further(plan: Plan, route: str, prefix: str) -> Iterator[Emit]:
-    """A mapping of the user's that goes below one key as it is."""
-    given = plan.get(route)
-    for name, value in _leaves(given) if isinstance(given, Mapping) else ():
-        yield Emit(f"{prefix}.{name}", value, route)
-
-
-def _leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in mapping.items():
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
 def lower_models(plan: Plan) -> Iterator[Emit]:
-    """Paths of the policy and the critic, and entries of config.json."""
+    """Paths of the policy and the critic; a critic follows the policy where it says nothing."""
     yield Emit(f"{MODEL}.path", plan.path("agent.model.path"), "agent.model.path")
-    yield from _further(plan, "agent.model.config_overrides", f"{MODEL}.override_config")
-    yield from _further(plan, "agent.chat_template_args", "data.apply_chat_template_kwargs")
-    if plan.get("agent.model.mtp") is not None:
-        yield Emit(f"{MODEL}.mtp.enable", True, "agent.model.mtp")
+    if plan.get("agent.model.mlp_shards") is not None:
+        yield Emit(f"{MODEL}.tiled_mlp.enabled", True, "agent.model.mlp_shards")
     if not plan.needs_critic:
         return
     own = plan.get("algorithm.critic.model.path") is not None
     route = "algorithm.critic.model.path" if own else "agent.model.path"
     yield Emit(f"{CRITIC}.model.path", plan.path(route), route)
-    for name, key in (
-        ("trust_remote_code", "trust_remote_code"),
-        ("attention", "override_config.attn_implementation"),
-        ("external_lib", "external_lib"),
-        ("tokenizer", "tokenizer_path"),
-    ):
-        source = f"algorithm.critic.model.{name}" if own and plan.get(f"algorithm.critic.model.{name}") else None
-        source = source or f"agent.model.{name}"
-        if plan.get(source) is not None:
+    for name, key in FOLLOWED_MODEL_WORDS:
+        source = f"agent.model.{name}"
+        follows = plan.get(f"algorithm.critic.model.{name}") is None and not keeps_defaults(plan)
+        if follows and plan.get(source) is not None:
             yield Emit(f"{CRITIC}.model.{key}", plan.path(source), source)
-    for name, key in (("remove_padding", "use_remove_padding"), ("gradient_checkpointing", "enable_gradient_checkpointing")):
-        if plan.get(f"hardware.train.{name}") is not None:
-            yield Emit(f"{CRITIC}.model.{key}", plan.get(f"hardware.train.{name}"), f"hardware.train.{name}")
 
 
 def lower_rollout(plan: Plan) -> Iterator[Emit]:
-    """Engine name, its own arguments, and the trainer mode that placement and asynchrony make."""
+    """Engine name, and the trainer mode that placement and asynchrony make."""
     engine = str(plan.get("hardware.rollout.engine"))
     yield Emit(f"{ROLLOUT}.name", ROLLOUT_NAMES.get(engine, engine), "hardware.rollout.engine")
-    yield from _further(plan, "hardware.rollout.engine_args", f"{ROLLOUT}.engine_kwargs.{engine}")
+    yield from _class(plan, "hardware.rollout.server", f"{ROLLOUT}.agent.custom_async_server")
+    mode = "sync"
     if plan.get("hardware.rollout.placement") == "separate":
-        yield Emit("trainer.v1.trainer_mode", "separate_async", "hardware.rollout.placement")
-        yield Emit(f"{ROLLOUT}.checkpoint_engine.backend", "nccl", "hardware.rollout.placement")
+        mode = "separate_async"
+        yield Emit("trainer.v1.trainer_mode", mode, "hardware.rollout.placement")
+        if plan.get("hardware.rollout.sync_backend") is None:
+            yield Emit(f"{ROLLOUT}.checkpoint_engine.backend", "nccl", "hardware.rollout.placement")
     elif plan.get("hardware.rollout.asynchronous"):
-        yield Emit("trainer.v1.trainer_mode", "colocate_async", "hardware.rollout.asynchronous")
+        mode = "colocate_async"
+        yield Emit("trainer.v1.trainer_mode", mode, "hardware.rollout.asynchronous")
+    yield from _class(plan, "algorithm.staleness.sampler", SAMPLER)
+    warmup = "algorithm.staleness.warmup_batches"
+    if mode != "sync" and plan.get(warmup) is not None:
+        yield Emit(f"trainer.v1.{mode}.num_warmup_batches", plan.get(warmup), warmup)
+
+
+def _class(plan: Plan, route: str, home: str) -> Iterator[Emit]:
+    """A class of the user's, `file.py:Name`, as verl's pair of path and name."""
+    value = plan.path(route)
+    if value is not None:
+        path, _, name = str(value).rpartition(":")
+        yield Emit(f"{home}.path", path, route)
+        yield Emit(f"{home}.name", name, route)
 
 
 def lower_algorithm(plan: Plan) -> Iterator[Emit]:
-    """Clipping, KL and the switches that a section's presence turns on."""
-    for side in ("low", "high"):
-        if plan.get(f"algorithm.clip.{side}") is not None:
-            yield Emit(f"{ACTOR}.clip_ratio_{side}", plan.get(f"algorithm.clip.{side}"), f"algorithm.clip.{side}")
+    """KL, and the limit of the overlong penalty."""
     yield from _kl(plan)
-    if any(route.startswith("algorithm.filter_groups") for route in (*plan.given, *plan.decided)):
-        yield Emit("algorithm.filter_groups.enable", True, "algorithm.filter_groups")
-    if plan.get("algorithm.preference_feedback") is not None:
-        yield Emit("algorithm.use_pf_ppo", True, "algorithm.preference_feedback")
-    if plan.get("algorithm.overlong") is not None:
-        yield Emit("reward.reward_kwargs.overlong_buffer_cfg.enable", True, "algorithm.overlong")
-        limit = "algorithm.overlong.max_tokens"
-        if plan.get(limit) is None:
-            response = "agent.limits.response_tokens"
-            yield Emit("reward.reward_kwargs.max_resp_len", plan.get(response), response)
-    yield from _further(plan, "algorithm.optimizer.options", f"{ACTOR}.optim.override_optimizer_config")
-    if plan.needs_critic:
-        yield from _further(plan, "algorithm.critic.optimizer.options", f"{CRITIC}.optim.override_optimizer_config")
+    limit = "algorithm.overlong.max_tokens"
+    if plan.get("algorithm.overlong") is not None and plan.get(limit) is None:
+        response = "agent.limits.response_tokens"
+        yield Emit("reward.reward_kwargs.max_resp_len", plan.get(response), response)
 
 
 def _kl(plan: Plan) -> Iterator[Emit]:
     apply = plan.get("algorithm.kl.apply")
+    shared, own = "algorithm.kl.coefficient", "algorithm.kl.reward_coefficient"
     if apply in ("loss", "both"):
         yield Emit(f"{ACTOR}.use_kl_loss", True, "algorithm.kl.apply")
-        yield Emit(f"{ACTOR}.kl_loss_coef", plan.get("algorithm.kl.coefficient"), "algorithm.kl.coefficient")
     if apply in ("reward", "both"):
-        own = "algorithm.kl.reward_coefficient"
-        route = own if plan.get(own) is not None else "algorithm.kl.coefficient"
         yield Emit("algorithm.use_kl_in_reward", True, "algorithm.kl.apply")
-        yield Emit("algorithm.kl_ctrl.kl_coef", plan.get(route), route)
+    if plan.get(shared) is not None and (apply in ("loss", "both") or (apply == "none" and shared in plan.given)):
+        yield Emit(f"{ACTOR}.kl_loss_coef", plan.get(shared), shared)
+    if plan.get(own) is not None:
+        yield Emit("algorithm.kl_ctrl.kl_coef", plan.get(own), own)
+    elif apply in ("reward", "both"):
+        yield Emit("algorithm.kl_ctrl.kl_coef", plan.get(shared), shared)
 
 
 def lower_data(plan: Plan) -> Iterator[Emit]:
@@ -161,31 +152,58 @@ def lower_data(plan: Plan) -> Iterator[Emit]:
     yield Emit("data.train_files", plan.path("dataset.train"), "dataset.train")
     validation = "dataset.validation" if "dataset.validation" in plan.paths else "dataset.train"
     yield Emit("data.val_files", plan.path(validation), validation)
-    custom = plan.path("dataset.custom_class")
-    if custom is not None:
-        path, _, name = str(custom).rpartition(":")
-        yield Emit("data.custom_cls.path", path, "dataset.custom_class")
-        yield Emit("data.custom_cls.name", name, "dataset.custom_class")
+    yield from _class(plan, "dataset.custom_class", "data.custom_cls")
+    if plan.get("dataset.seed") is None:
+        yield Emit("data.seed", plan.get("seed"), "seed")
     images = plan.get("dataset.columns.images")
     if images is not None:
-        yield Emit("data.image_key", "images", "dataset.columns.images")
+        prepared = bool(plan.get("dataset.prepared"))
+        yield Emit("data.image_key", images if prepared else "images", "dataset.columns.images")
 
 
 def lower_rewards(plan: Plan) -> Iterator[Emit]:
-    """The one reward function that verl calls, which reads rewards.json beside itself, and the log of its parts."""
-    yield Emit("reward.custom_reward_function.path", "reward.py", "rewards")
-    yield Emit("reward.custom_reward_function.name", "compute_score", "rewards")
-    manager = plan.get("rewards.manager")
+    """The one reward function that verl calls: ours, which reads rewards.json beside itself, or the user's scorer.
+
+    Our parts are logged one by one by a replay buffer of ours, unless the user brings a sampler.
+    """
+    scorer = plan.path("rewards.scorer")
+    if scorer is None and plan.experiment.rewards.parts:
+        yield Emit(f"{FUNCTION}.path", "reward.py", "rewards")
+        yield Emit(f"{FUNCTION}.name", "compute_score", "rewards")
+        if not plan.on_cpu and plan.get("algorithm.staleness.sampler") is None:
+            buffer = "RewardReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "RewardReplayBuffer"
+            yield Emit(f"{SAMPLER}.path", "reward_metrics.py", "rewards")
+            yield Emit(f"{SAMPLER}.name", buffer, "rewards")
+    elif scorer not in (None, "verl"):
+        yield from _class(plan, "rewards.scorer", FUNCTION)
+    yield from _reward_manager(plan)
+    yield from _reward_model(plan)
+
+
+def _reward_manager(plan: Plan) -> Iterator[Emit]:
+    manager, route = plan.path("rewards.manager"), "rewards.manager"
     if manager is None and plan.get("algorithm.overlong") is not None:
-        yield Emit("reward.reward_manager.name", "dapo", "algorithm.overlong")
-    elif manager is not None:
-        yield Emit("reward.reward_manager.name", manager, "rewards.manager")
-    if not plan.on_cpu:
-        buffer = "RewardReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "RewardReplayBuffer"
-        yield Emit("trainer.v1.sampler.custom_sampler.path", "reward_metrics.py", "rewards")
-        yield Emit("trainer.v1.sampler.custom_sampler.name", buffer, "rewards")
-    if plan.get("rewards.workers") is not None:
-        yield Emit("reward.num_workers", plan.get("rewards.workers"), "rewards.workers")
+        manager, route = "dapo", "algorithm.overlong"
+    if manager is None:
+        return
+    path, separator, name = str(manager).rpartition(":")
+    if not separator:
+        yield Emit(f"{MANAGER}.name", manager, route)
+        return
+    yield Emit(f"{MANAGER}.source", "importlib", route)
+    yield Emit(f"{MANAGER}.name", name, route)
+    yield Emit(f"{MANAGER}.module.path", path, route)
+    yield Emit(f"{MANAGER}.module.name", name, route)
+
+
+def _reward_model(plan: Plan) -> Iterator[Emit]:
+    if not has_reward_model(plan):
+        return
+    engine = "rewards.model.engine"
+    route = engine if plan.get(engine) is not None else "hardware.rollout.engine"
+    yield Emit(f"{REWARD_MODEL}.rollout.name", plan.get(route), route)
+    if plan.get("rewards.model.nodes") is not None:
+        yield Emit(f"{REWARD_MODEL}.enable_resource_pool", True, "rewards.model.nodes")
 
 
 def lower_tools(plan: Plan) -> Iterator[Emit]:
@@ -199,28 +217,36 @@ def lower_tools(plan: Plan) -> Iterator[Emit]:
         if plan.get(route) is not None:
             yield Emit(key, plan.path(route), route)
     tools = next((route for route in ("agent.tool_config", "agent.function_tools") if plan.get(route)), None)
-    if tools or plan.get("agent.turns") is not None:
-        yield Emit(f"{ROLLOUT}.multi_turn.enable", True, tools or "agent.turns")
+    if tools and plan.get("agent.turns.enabled") is None:
+        yield Emit(f"{ROLLOUT}.multi_turn.enable", True, tools)
     if tools and plan.get("agent.loop") is None:
         yield Emit(f"{ROLLOUT}.agent.default_agent_loop", "tool_agent", tools)
 
 
 def lower_run(plan: Plan) -> Iterator[Emit]:
     """Folders of results, resumption, profiling of roles, and Ray on this machine."""
-    if plan.get("run.checkpoint.folder") is None:
+    folder = "run.checkpoint.folder"
+    if plan.get(folder) is not None:
+        yield Emit("trainer.default_local_dir", plan.path(folder), folder)
+    elif plan.is_open(folder):
         yield Emit("trainer.default_local_dir", "checkpoints", "run.output")
-    else:
-        yield Emit("trainer.default_local_dir", plan.path("run.checkpoint.folder"), "run.checkpoint.folder")
-    if plan.get("run.save_rollouts"):
-        yield Emit("trainer.rollout_data_dir", "rollouts", "run.save_rollouts")
-    yield Emit("trainer.validation_data_dir", "validation", "run.output")
+    yield from _answers(plan, "run.save_rollouts", "trainer.rollout_data_dir", "rollouts")
+    yield from _answers(plan, "run.save_validations", "trainer.validation_data_dir", "validation")
     yield from _resume(plan)
-    yield from _profile(plan)
-    if plan.get("run.evaluate.sample") is None and float(plan.get("run.evaluate.temperature", 0)) > 0:
+    drawn = plan.get("run.evaluate.sample") is None and float(plan.get("run.evaluate.temperature", 0)) > 0
+    if drawn and not keeps_defaults(plan):
         yield Emit(f"{ROLLOUT}.val_kwargs.do_sample", True, "run.evaluate.temperature")
 
 
+def _answers(plan: Plan, route: str, key: str, usual: str) -> Iterator[Emit]:
+    """A folder of answers: the usual one, one by name, or none."""
+    value = plan.get(route)
+    if value:
+        yield Emit(key, usual if value is True else plan.path(route), route)
+
+
 def _resume(plan: Plan) -> Iterator[Emit]:
+    """A folder to resume from, or a mode."""
     route = "run.checkpoint.resume"
     wish = plan.get(route)
     modes = {"auto": "auto", "never": "disable"}
@@ -229,28 +255,19 @@ def _resume(plan: Plan) -> Iterator[Emit]:
         yield Emit("trainer.resume_from_path", plan.path(route), route)
 
 
-def _profile(plan: Plan) -> Iterator[Emit]:
-    homes = {"actor": ACTOR, "reference": REFERENCE, "rollout": ROLLOUT, "critic": CRITIC}
-    roles = plan.get("run.profile.roles") or {}
-    for role, settings in roles.items():
-        for name, value in _leaves(settings):
-            yield Emit(f"{homes[role]}.profiler.{name}", value, "run.profile.roles")
-    tool = plan.get("run.profile.tool")
-    yield from _further(plan, "run.profile.options", f"global_profiler.global_tool_config.{tool}")
-
-
 def lower_local_ray(plan: Plan) -> Iterator[Emit]:
     """A CPU run brings its own Ray, with as many logical CPUs and GPUs as the plan asks for.
 
-    The sampler polls often enough for steps of a second. verl waits for ever when a pool does not fit, and joins whatever cluster it finds when no address is given.
+    The sampler polls often enough for steps of a second. verl waits for ever when a pool does not fit, and joins whatever
+    cluster it finds when no address is given.
     """
     if not plan.on_cpu or plan.demand is None:
         return
     route = "hardware.accelerator"
     yield Emit("trainer.device", "cpu", route)
     buffer = "FastReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "FastReplayBuffer"
-    yield Emit("trainer.v1.sampler.custom_sampler.path", "pkg://orbiter_spec.runtime.sampler", route)
-    yield Emit("trainer.v1.sampler.custom_sampler.name", buffer, route)
+    yield Emit(f"{SAMPLER}.path", "pkg://orbiter_spec.runtime.sampler", route)
+    yield Emit(f"{SAMPLER}.name", buffer, route)
     if plan.get("hardware.cluster.kind", "local") != "local":
         return
     cpus = plan.get("hardware.cluster.cpus")
@@ -264,7 +281,7 @@ def lower_hatch(plan: Plan) -> Iterator[Emit]:
     """The user's own verl keys; they come last and win."""
     for key, value in (plan.get("verl.overrides") or {}).items():
         if isinstance(value, Mapping) and value:
-            for name, leaf in _leaves(value):
+            for name, leaf in leaves(value):
                 yield Emit(f"{key}.{name}", leaf, "verl.overrides")
         else:
             yield Emit(key, value, "verl.overrides")
@@ -277,6 +294,7 @@ DERIVED: tuple[Callable[[Plan], Iterator[Emit]], ...] = (
     lower_algorithm,
     lower_data,
     lower_rewards,
+    lower_distillation,
     lower_tools,
     lower_run,
     lower_local_ray,

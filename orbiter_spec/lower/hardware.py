@@ -1,50 +1,31 @@
-"""`hardware` in verl's keys: the same engine words three times, for actor, reference and critic."""
+"""`hardware` in verl's keys, beside the words of the training engines (`orbiter_spec.lower.engine`)."""
 
 from __future__ import annotations
 
-from orbiter_spec.lower.setting import ACTOR, CRITIC, ENGINES, MODEL, REFERENCE, ROLLOUT, Role, Setting, inverse, to
-
-_ENGINE: tuple[tuple[str, dict[str, str]], ...] = (
-    ("offload.parameters", dict.fromkeys(ENGINES, "param_offload")),
-    ("offload.optimizer", dict.fromkeys(ENGINES, "optimizer_offload")),
-    ("tensor_parallel", {"megatron": "tensor_model_parallel_size", "torchtitan": "tensor_parallel_size"}),
-    ("pipeline_parallel", {"megatron": "pipeline_model_parallel_size", "torchtitan": "pipeline_parallel_size"}),
-    ("virtual_pipeline", {"megatron": "virtual_pipeline_model_parallel_size"}),
-    ("context_parallel", {"megatron": "context_parallel_size", "torchtitan": "context_parallel_size"}),
-    (
-        "expert_parallel",
-        {
-            "megatron": "expert_model_parallel_size",
-            "veomni": "expert_parallel_size",
-            "torchtitan": "expert_parallel_size",
-        },
-    ),
-    ("expert_tensor_parallel", {"megatron": "expert_tensor_parallel_size"}),
-    ("shard_size", {"dp": "fsdp_size", "veomni": "fsdp_size", "torchtitan": "data_parallel_shard_size"}),
-    ("model_dtype", {"dp": "model_dtype"}),
-    ("forward_prefetch", {"dp": "forward_prefetch", "veomni": "forward_prefetch", "torchtitan": "forward_prefetch"}),
+from orbiter_spec.lower.engine import ENGINE, ENGINE_MAPPED, ENGINE_SWITCHES
+from orbiter_spec.lower.setting import (
+    ACTOR,
+    CRITIC,
+    MODEL,
+    REFERENCE,
+    ROLLOUT,
+    Mapped,
+    Role,
+    Setting,
+    Switch,
+    below,
+    inverse,
+    switch,
+    to,
 )
-_HOMES = {"dp": "fsdp_config", "megatron": "megatron", "veomni": "veomni", "torchtitan": "torchtitan"}
-_CRITIC_HOMES = {**_HOMES, "dp": "fsdp"}
-
-
-def _engine(route: str, base: str, homes: dict[str, str], role: Role) -> tuple[Setting, ...]:
-    return tuple(
-        Setting(f"{route}.{name}", {engine: (f"{base}.{homes[engine]}.{key}",) for engine, key in keys.items()}, role)
-        for name, keys in _ENGINE
-    )
-
 
 HARDWARE: tuple[Setting, ...] = (
     to("hardware.nodes", "trainer.nnodes"),
     to("hardware.gpus_per_node", "trainer.n_gpus_per_node"),
+    to("hardware.device", "trainer.device"),
+    to("hardware.storage_samples", "transfer_queue.backend.SimpleStorage.total_storage_size"),
     to("hardware.storage_units", "transfer_queue.backend.SimpleStorage.num_data_storage_units"),
-    *_engine("hardware.train", ACTOR, _HOMES, Role.ALWAYS),
-    to(
-        "hardware.train.sequence_parallel",
-        dp=f"{ACTOR}.ulysses_sequence_parallel_size",
-        veomni=f"{ACTOR}.veomni.ulysses_parallel_size",
-    ),
+    *ENGINE,
     to("hardware.train.compile", f"{ACTOR}.use_torch_compile"),
     to("hardware.train.micro_batch.sequences", f"{ACTOR}.ppo_micro_batch_size_per_gpu"),
     to("hardware.train.micro_batch.tokens", f"{ACTOR}.ppo_max_token_len_per_gpu"),
@@ -55,17 +36,8 @@ HARDWARE: tuple[Setting, ...] = (
     to("hardware.train.fused_kernels", f"{MODEL}.use_fused_kernels"),
     to("hardware.train.liger", f"{MODEL}.use_liger"),
     to("hardware.train.prefix_grouper", f"{ACTOR}.use_prefix_grouper"),
-    to("hardware.train.entropy_chunking", f"{ACTOR}.entropy_from_logits_with_chunking"),
-    to("hardware.train.entropy_checkpointing", dp=f"{ACTOR}.entropy_checkpointing"),
     to("hardware.train.balance_batch", "trainer.balance_batch"),
     to("hardware.train.collective_timeout_seconds", "actor_rollout_ref.nccl_timeout"),
-    *_engine("hardware.reference", REFERENCE, _HOMES, Role.REFERENCE),
-    to(
-        "hardware.reference.sequence_parallel",
-        dp=f"{REFERENCE}.ulysses_sequence_parallel_size",
-        veomni=f"{REFERENCE}.veomni.ulysses_parallel_size",
-        role=Role.REFERENCE,
-    ),
     to("hardware.reference.compile", f"{REFERENCE}.use_torch_compile", role=Role.REFERENCE),
     to(
         "hardware.reference.micro_batch.sequences",
@@ -74,12 +46,13 @@ HARDWARE: tuple[Setting, ...] = (
     ),
     to("hardware.reference.micro_batch.tokens", f"{REFERENCE}.log_prob_max_token_len_per_gpu", role=Role.REFERENCE),
     to("hardware.reference.micro_batch.dynamic", f"{REFERENCE}.log_prob_use_dynamic_bsz", role=Role.REFERENCE),
-    *_engine("hardware.critic", CRITIC, _CRITIC_HOMES, Role.CRITIC),
-    to(
-        "hardware.critic.sequence_parallel",
-        dp=f"{CRITIC}.ulysses_sequence_parallel_size",
-        veomni=f"{CRITIC}.veomni.ulysses_parallel_size",
-        role=Role.CRITIC,
+    *(
+        to(f"hardware.critic.{name}", f"{CRITIC}.model.{key}", role=Role.CRITIC)
+        for name, key in (
+            ("gradient_checkpointing", "enable_gradient_checkpointing"),
+            ("activation_offload", "enable_activation_offload"),
+            ("remove_padding", "use_remove_padding"),
+        )
     ),
     to("hardware.critic.micro_batch.sequences", f"{CRITIC}.ppo_micro_batch_size_per_gpu", role=Role.CRITIC),
     to("hardware.critic.micro_batch.tokens", f"{CRITIC}.ppo_max_token_len_per_gpu", role=Role.CRITIC),
@@ -112,7 +85,60 @@ HARDWARE: tuple[Setting, ...] = (
     inverse("hardware.rollout.log_stats", f"{ROLLOUT}.disable_log_stats"),
     to("hardware.rollout.routing_replay", f"{ROLLOUT}.enable_rollout_routing_replay"),
     to("hardware.rollout.weight_bucket_megabytes", f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes"),
+    to("hardware.rollout.quantization_config", f"{ROLLOUT}.quantization_config_file"),
+    to("hardware.rollout.scheduling", f"{ROLLOUT}.scheduling_policy"),
+    to("hardware.rollout.log_probs", f"{ROLLOUT}.calculate_log_probs"),
+    to("hardware.rollout.log_probs_mode", f"{ROLLOUT}.logprobs_mode"),
+    to("hardware.rollout.over_sample", f"{ROLLOUT}.over_sample_rate"),
+    to("hardware.rollout.skip_tokenizer", f"{ROLLOUT}.skip_tokenizer_init"),
+    to("hardware.rollout.sync_backend", f"{ROLLOUT}.checkpoint_engine.backend"),
+    to("hardware.rollout.expert_metrics_every", f"{ROLLOUT}.moe_load_balance_metrics_interval"),
+    to("hardware.rollout.router_config", f"{ROLLOUT}.router_config_path"),
+    *(
+        to(f"hardware.rollout.hybrid.{name}", f"trainer.v1.separate_async.hybrid_rollout.{key}")
+        for name, key in (
+            ("enabled", "enable_switch"),
+            ("threshold", "switch_threshold_ratio"),
+            ("adaptive", "adaptive_switch_threshold"),
+            ("step_up", "switch_threshold_step_up"),
+            ("step_down", "switch_threshold_step_down"),
+            ("release_steps", "switch_threshold_release_steps"),
+            ("cost_window", "switch_cost_window_size"),
+        )
+    ),
+    *(
+        to(f"hardware.rollout.disaggregation.{name}", f"{ROLLOUT}.disaggregation.{key}")
+        for name, key in (
+            ("enabled", "enabled"),
+            ("prefill_replicas", "prefill_replicas"),
+            ("decode_replicas", "decode_replicas"),
+            ("decode_tensor_parallel", "decode_tensor_model_parallel_size"),
+            ("transfer", "transfer_backend"),
+            ("port", "bootstrap_port"),
+            ("device", "ib_device"),
+        )
+    ),
+    *(
+        to(f"hardware.rollout.prometheus.{name}", f"{ROLLOUT}.prometheus.{key}")
+        for name, key in (
+            ("enabled", "enable"),
+            ("port", "port"),
+            ("file", "file"),
+            ("model_name", "served_model_name"),
+        )
+    ),
     to("hardware.rollout.micro_batch.sequences", f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"),
     to("hardware.rollout.micro_batch.tokens", f"{ROLLOUT}.log_prob_max_token_len_per_gpu"),
     to("hardware.rollout.micro_batch.dynamic", f"{ROLLOUT}.log_prob_use_dynamic_bsz"),
+)
+
+HARDWARE_MAPPED: tuple[Mapped, ...] = (
+    *ENGINE_MAPPED,
+    below("hardware.rollout.engine_args", f"{ROLLOUT}.engine_kwargs.{{rollout}}"),
+)
+HARDWARE_SWITCHES: tuple[Switch, ...] = (
+    *ENGINE_SWITCHES,
+    switch("hardware.rollout.hybrid", "trainer.v1.separate_async.hybrid_rollout.enable_switch"),
+    switch("hardware.rollout.disaggregation", f"{ROLLOUT}.disaggregation.enabled"),
+    switch("hardware.rollout.prometheus", f"{ROLLOUT}.prometheus.enable"),
 )

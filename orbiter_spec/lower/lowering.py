@@ -1,7 +1,7 @@
 """Plan to verl keys, each with its origin.
 
-The rows of the tables run first, then the derived lowerings in their order, the user's own `verl.overrides` last. Keys
-are then checked against the target's catalogue, so that nothing is written that the release does not know.
+Switches come first, so that a section's own `enabled` may overrule them; then the rows of the tables, mappings of the
+user's, the derived lowerings in their order, and `verl.overrides` last.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orbiter_spec.lower.agent import AGENT
-from orbiter_spec.lower.algorithm import ALGORITHM
-from orbiter_spec.lower.derived import DERIVED, Emit, engine_group
-from orbiter_spec.lower.hardware import HARDWARE
-from orbiter_spec.lower.run import CRITIC_CHECKPOINT, RUN
-from orbiter_spec.lower.setting import Role, Setting
+from orbiter_spec.lower.agent import AGENT, AGENT_MAPPED, AGENT_SWITCHES
+from orbiter_spec.lower.algorithm import ALGORITHM, ALGORITHM_MAPPED, ALGORITHM_SWITCHES
+from orbiter_spec.lower.derived import DERIVED, engine_group, has_reward_model
+from orbiter_spec.lower.emit import Emit, leaves
+from orbiter_spec.lower.hardware import HARDWARE, HARDWARE_MAPPED, HARDWARE_SWITCHES
+from orbiter_spec.lower.rewards import REWARDS, REWARDS_MAPPED, REWARDS_SWITCHES
+from orbiter_spec.lower.run import CRITIC_CHECKPOINT, RUN, RUN_MAPPED
+from orbiter_spec.lower.setting import Mapped, Role, Setting, Switch
 from orbiter_spec.plan.model import Plan
 
-TABLE: tuple[Setting, ...] = (*AGENT, *ALGORITHM, *HARDWARE, *RUN, *CRITIC_CHECKPOINT)
+TABLE: tuple[Setting, ...] = (*AGENT, *ALGORITHM, *HARDWARE, *REWARDS, *RUN, *CRITIC_CHECKPOINT)
+MAPPED: tuple[Mapped, ...] = (*AGENT_MAPPED, *ALGORITHM_MAPPED, *HARDWARE_MAPPED, *REWARDS_MAPPED, *RUN_MAPPED)
+SWITCHES: tuple[Switch, ...] = (*AGENT_SWITCHES, *ALGORITHM_SWITCHES, *HARDWARE_SWITCHES, *REWARDS_SWITCHES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +45,55 @@ def lower(plan: Plan) -> Lowered:
     return Lowered(engine, settings, routes)
 
 
+def names_of(plan: Plan) -> dict[str, str]:
+    """The names that prefixes of mappings ask for."""
+    rollout = str(plan.get("hardware.rollout.engine"))
+    judge = str(plan.get("rewards.model.engine", rollout))
+    return {"rollout": rollout, "judge": judge, "profiler": str(plan.get("run.profile.tool"))}
+
+
 def _emits(plan: Plan, engine: str) -> Iterator[Emit]:
+    sections = _sections(plan)
+    for switch in SWITCHES:
+        if switch.section in sections and is_on(switch.role, plan):
+            for key in switch.keys_for(engine):
+                yield Emit(key, True, switch.section)
     for row in TABLE:
         value = plan.get(row.field)
-        if value is None or not _is_on(row.role, plan):
+        if value is None or not is_on(row.role, plan):
             continue
         for key in row.keys_for(engine):
             yield Emit(key, row.encode(value), row.field)
+    yield from _mapped(plan, engine)
     for derive in DERIVED:
         yield from derive(plan)
 
 
-def _is_on(role: Role, plan: Plan) -> bool:
-    return role is Role.ALWAYS or (plan.needs_reference if role is Role.REFERENCE else plan.needs_critic)
+def _mapped(plan: Plan, engine: str) -> Iterator[Emit]:
+    names = names_of(plan)
+    for mapped in MAPPED:
+        given = plan.get(mapped.field)
+        prefix = mapped.prefix_for(engine, names)
+        if not isinstance(given, Mapping) or prefix is None or not is_on(mapped.role, plan):
+            continue
+        for name, value in leaves(given):
+            yield Emit(f"{prefix}.{name}", value, mapped.field)
+
+
+def _sections(plan: Plan) -> set[str]:
+    """Every section that somebody wrote or decided something in."""
+    named = [*plan.given, *(route for route, decision in plan.decided.items() if decision.value is not None)]
+    return {route[:end] for route in named for end in (*_dots(route), len(route))}
+
+
+def _dots(route: str) -> Iterator[int]:
+    return (index for index, character in enumerate(route) if character == ".")
+
+
+def is_on(role: Role, plan: Plan) -> bool:
+    """True when verl will build `role`."""
+    if role is Role.REFERENCE:
+        return plan.needs_reference
+    if role is Role.CRITIC:
+        return plan.needs_critic
+    return has_reward_model(plan) if role is Role.REWARD_MODEL else True

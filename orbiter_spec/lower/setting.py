@@ -27,6 +27,7 @@ class Role(StrEnum):
     ALWAYS = "always"
     REFERENCE = "reference"
     CRITIC = "critic"
+    REWARD_MODEL = "reward model"
 
 
 def same(value: Any) -> Any:
@@ -61,3 +62,54 @@ def to(field: str, *keys: str, role: Role = Role.ALWAYS, **engines: str) -> Sett
 def inverse(field: str, *keys: str, role: Role = Role.ALWAYS) -> Setting:
     """A row whose key says the opposite of the field."""
     return Setting(field, {"*": keys}, role, encode=lambda value: not value, decode=lambda value: not value)
+
+
+def worded(field: str, *keys: str, word: str, value: Any, role: Role = Role.ALWAYS) -> Setting:
+    """A row in which `word` stands for the value that no number says, such as `never` for -1."""
+    return Setting(
+        field,
+        {"*": keys},
+        role,
+        encode=lambda given: value if given == word else given,
+        decode=lambda found: word if found == value else found,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """`field`, a mapping of the user's, goes below `prefixes[engine]` as it is, entry by entry.
+
+    A prefix may hold `{rollout}` and `{profiler}`: the inference engine and the profiler in hand.
+    """
+
+    field: str
+    prefixes: Mapping[str, str]
+    role: Role = Role.ALWAYS
+
+    def prefix_for(self, engine: str, names: Mapping[str, str]) -> str | None:
+        """The verl key that the entries stand below, or None where `engine` has no such thing."""
+        prefix = self.prefixes.get(engine, self.prefixes.get("*"))
+        return None if prefix is None else prefix.format(**names)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """`section` turns `keys` on by being there, unless its `enabled` says otherwise."""
+
+    section: str
+    keys: Mapping[str, tuple[str, ...]]
+    role: Role = Role.ALWAYS
+
+    def keys_for(self, engine: str) -> tuple[str, ...]:
+        """The verl keys under `engine`."""
+        return self.keys.get(engine, self.keys.get("*", ()))
+
+
+def below(field: str, prefix: str | None = None, role: Role = Role.ALWAYS, **engines: str) -> Mapped:
+    """A mapping for all engines (`prefix`) or for some."""
+    return Mapped(field, {"*": prefix} if prefix else engines, role)
+
+
+def switch(section: str, *keys: str, role: Role = Role.ALWAYS, **engines: str) -> Switch:
+    """A section that is on when it is there."""
+    return Switch(section, {"*": keys} if keys else {engine: (key,) for engine, key in engines.items()}, role)

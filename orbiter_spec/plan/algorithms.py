@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orbiter_spec.plan.decide import decide
+from orbiter_spec.plan.inherit import inherit_defaults
 from orbiter_spec.plan.model import Plan
 
 
@@ -28,6 +29,7 @@ class Preset:
 
 
 KL_IN_LOSS = {"algorithm.kl.apply": "loss"}
+TOKEN_BASELINE = {"algorithm.kl.apply": "none", "algorithm.loss.sum_of_squares": True}
 
 PRESETS: Mapping[str, Preset] = {
     "ppo": Preset("gae", 1, {"algorithm.kl.apply": "none"}),
@@ -71,12 +73,13 @@ PRESETS: Mapping[str, Preset] = {
     "grpo-passk": Preset("grpo_passk", 8, KL_IN_LOSS),
     "gpg": Preset("gpg", 8, {"algorithm.loss.kind": "gpg", "algorithm.kl.apply": "none"}),
     "gdpo": Preset("gdpo", 8, KL_IN_LOSS),
-    "optimal-token-baseline": Preset("optimal_token_baseline", 8, {"algorithm.kl.apply": "none"}),
+    "optimal-token-baseline": Preset("optimal_token_baseline", 8, TOKEN_BASELINE),
+    "tir-optimal-token-baseline": Preset("tir_optimal_token_baseline", 8, TOKEN_BASELINE),
 }
 
 
 def apply_preset(plan: Plan) -> Plan:
-    """Decide what the algorithm's name implies."""
+    """Decide what the algorithm's name implies, then what verl's defaults are where they are asked for."""
     name = plan.experiment.algorithm.name
     preset = PRESETS[name]
     because = f"what {name} means"
@@ -85,10 +88,10 @@ def apply_preset(plan: Plan) -> Plan:
         "algorithm.batch.samples_per_prompt": (preset.samples, f"usual for {name}"),
         **{route: (value, because) for route, value in preset.settings.items()},
     }
-    plan = decide(plan, "apply_preset", choices)
+    plan = inherit_defaults(decide(plan, "apply_preset", choices))
     low = plan.get("algorithm.clip.low")
     shared: dict[str, tuple[Any, str]] = {}
-    if low is not None:
+    if low is not None and not plan.get("verl.defaults"):
         shared["algorithm.clip.high"] = (low, "as low")
     if plan.get("algorithm.kl.apply") != "none":
         shared["algorithm.kl.coefficient"] = (0.001, "keeps the policy near its start without binding it")

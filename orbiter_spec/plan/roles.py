@@ -24,6 +24,17 @@ FOLLOWED = (
     "dtype",
     "model_dtype",
     "forward_prefetch",
+    "attention_backend",
+    "mbridge",
+    "vanilla_mbridge",
+    "recompute.granularity",
+    "recompute.method",
+    "recompute.layers",
+    "pipeline.first_layers",
+    "pipeline.last_layers",
+    "pipeline.layout",
+    "kernels.attention",
+    "kernels.experts",
     "offload.parameters",
     "offload.optimizer",
     "micro_batch.sequences",
@@ -32,15 +43,22 @@ FOLLOWED = (
 )
 NOT_FOR_REFERENCE = ("offload.optimizer",)
 NOT_FOR_CRITIC = ("compile",)
+CRITIC_ALSO = ("gradient_checkpointing", "remove_padding")
 
 
 def follow_actor(plan: Plan) -> Plan:
-    """Decide the engine settings of the roles that are on."""
+    """Decide the engine settings of the roles that are on; with verl's defaults, its interpolations do that."""
+    if plan.get("verl.defaults"):
+        return plan
     choices: dict[str, tuple[Any, str]] = {}
     if plan.needs_reference:
         choices |= _follow(plan, "reference", NOT_FOR_REFERENCE)
     if plan.needs_critic:
         choices |= _follow(plan, "critic", NOT_FOR_CRITIC)
+        also = {name: plan.get(f"hardware.train.{name}") for name in CRITIC_ALSO}
+        choices |= {
+            f"hardware.critic.{name}": (value, "as the actor") for name, value in also.items() if value is not None
+        }
         choices["algorithm.critic.learning_rate"] = (1e-5, "the value head starts untrained")
         choices["algorithm.critic.minibatch"] = (plan.get("algorithm.batch.minibatch"), "as the actor")
     choices |= _rollout_passes(plan)

@@ -7,6 +7,7 @@ from typing import Any
 from orbiter_spec.plan.decide import decide
 from orbiter_spec.plan.model import Plan
 
+
 def schedule_run(plan: Plan) -> Plan:
     """Decide how long training takes and how often it is saved and checked."""
     choices: dict[str, tuple[Any, str]] = {
@@ -17,6 +18,7 @@ def schedule_run(plan: Plan) -> Plan:
         "run.output": ("runs", "beside the spec"),
         "run.log": (["console"], "a run writes metrics.jsonl as well"),
         "run.save_rollouts": (True, "answers explain rewards"),
+        "run.save_validations": (True, "answers explain scores"),
         "run.evaluate.before_training": (True, "shows where training starts"),
         "run.checkpoint.resume": ("never", "a new run starts fresh; run --resume goes on"),
     }

@@ -13,7 +13,7 @@ class Lora(Section):
     """Low-rank adapters (Hu et al., arXiv:2106.09685) trained instead of the full weights."""
 
     rank: PositiveInt = Field(description="Rank of the update matrices.")
-    alpha: PositiveInt | None = Field(None, description="Scaling numerator. Left out: twice the rank.")
+    alpha: NonNegativeInt | None = Field(None, description="Scaling numerator. Left out: twice the rank.")
     targets: str | list[str] | None = Field(None, description="Modules to adapt, or all-linear. Left out: all-linear.")
     exclude: str | list[str] | None = Field(None, description="Modules never adapted. Left out: none.")
     adapter: str | None = Field(None, description="Folder of an adapter to start from. Left out: a fresh one.")
@@ -25,6 +25,11 @@ class Lora(Section):
         None, description="Send merged weights to the rollout instead of the adapter (Megatron only). Left out: false."
     )
     a_init: str | None = Field(None, description="Initialisation of the A matrix (Megatron only). Left out: xavier.")
+    b_init: str | None = Field(None, description="Initialisation of the B matrix (Megatron only). Left out: zero.")
+    dropout_position: Literal["pre", "post"] | None = Field(
+        None, description="Dropout before or after the adapter (Megatron only). Left out: pre."
+    )
+    dtype: str | None = Field(None, description="Type of the adapter's weights (Megatron only). Left out: the model's.")
     fully_sharded: bool | None = Field(
         None, description="Shard the adapter over the rollout's tensor-parallel group. Left out: the engine decides."
     )
@@ -36,6 +41,7 @@ class Lora(Section):
 class MultiTokenPrediction(Section):
     """Multi-token prediction heads: trained beside the model, or used for speculative decoding in the rollout."""
 
+    enabled: bool | None = Field(None, description="Use the heads at all. Left out: true.")
     train: bool | None = Field(None, description="Train the heads. Left out: false.")
     rollout: bool | None = Field(None, description="Use the heads for speculative decoding. Left out: false.")
     detach_encoder: bool | None = Field(None, description="Stop gradients into the trunk. Left out: false.")
@@ -67,6 +73,12 @@ class Model(Section):
     chat_template: str | None = Field(None, description="Jinja chat template text. Left out: the tokenizer's own.")
     external_lib: str | None = Field(None, description="Python package imported to register the model. Left out: none.")
     shared_memory: bool | None = Field(None, description="Copy weights to /dev/shm before loading. Left out: false.")
+    fused_kernel_backend: Literal["torch", "triton"] | None = Field(
+        None, description="Backend of the fused kernels. Left out: torch."
+    )
+    mlp_shards: PositiveInt | None = Field(
+        None, description="Compute each MLP in this many tiles to save memory. Left out: in one piece."
+    )
     freeze_vision: bool | None = Field(None, description="Keep the vision tower fixed. Left out: false.")
     mtp: MultiTokenPrediction | None = Field(None, description="Multi-token prediction. Left out: off.")
 
@@ -74,6 +86,7 @@ class Model(Section):
 class Turns(Section):
     """Limits of a conversation with several turns."""
 
+    enabled: bool | None = Field(None, description="Hold conversations of several turns. Left out: true.")
     max: PositiveInt | None = Field(None, description="Assistant turns at most. Left out: no limit beside the tokens.")
     max_user: PositiveInt | None = Field(None, description="User or tool turns at most. Left out: no limit.")
     max_parallel_tool_calls: PositiveInt | None = Field(None, description="Tool calls run from one turn. Left out: 1.")
@@ -84,6 +97,12 @@ class Turns(Section):
         None, description="Which part of a long tool answer is cut. Left out: middle."
     )
     tool_format: str | None = Field(None, description="How tool calls are written and parsed. Left out: hermes.")
+    inference_chat_template: bool | None = Field(
+        None, description="Render turns as the inference engine does instead of as training does. Left out: false."
+    )
+    repeats: PositiveInt | None = Field(
+        None, description="Samples that go on from one interrupted conversation. Left out: none."
+    )
     tokenization_check: Literal["strict", "ignore_strippable", "disable"] | None = Field(
         None, description="Check that incremental and whole tokenisation agree. Left out: strict."
     )

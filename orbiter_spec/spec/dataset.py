@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,7 +16,8 @@ class Source(Section):
 
     path: str = Field(description="JSONL or Parquet file, relative to the spec that names it.")
     name: str | None = Field(
-        None, description="Written to every row as data_source. Left out: the row's own data_source, or the file's stem."
+        None,
+        description="Written to every row as data_source. Left out: the row's own data_source, or the file's stem.",
     )
     limit: PositiveInt | None = Field(None, description="Rows to take from the start. Left out: all.")
 
@@ -47,6 +48,12 @@ class Columns(Section):
     chat: str | None = Field(None, description="A list of role and content messages. Left out: prompts are rendered.")
     source: str | None = Field(None, description="Column written to data_source. Left out: the source's name.")
     images: str | None = Field(None, description="Column with images. Left out: none.")
+    videos: str | None = Field(None, description="Column with videos of prepared rows. Left out: videos.")
+    audios: str | None = Field(None, description="Column with audio of prepared rows. Left out: audios.")
+    prompt: str | None = Field(None, description="Column with the messages of prepared rows. Left out: prompt.")
+    scorer: str | None = Field(
+        None, description="Column by which verl's own scoring is chosen in prepared rows. Left out: data_source."
+    )
 
 
 class Dataset(Section):
@@ -69,4 +76,18 @@ class Dataset(Section):
     custom_class: str | None = Field(
         None, description="verl dataset class as path/to/file.py:Name. Left out: verl's RLHFDataset."
     )
-    seed: NonNegativeInt | None = Field(None, description="Seed of the row order. Left out: the experiment's seed.")
+    seed: NonNegativeInt | Literal["random"] | None = Field(
+        None,
+        description="Seed of the row order, or random for another order each time. Left out: the experiment's seed.",
+    )
+    tokenizer: str | None = Field(None, description="Tokenizer that measures prompts. Left out: the model's.")
+    shared_memory: bool | None = Field(None, description="Copy data files to /dev/shm first. Left out: false.")
+    shuffle_validation: bool | None = Field(None, description="Draw validation rows in random order. Left out: false.")
+    image_patch_size: PositiveInt | None = Field(None, description="Pixels of an image patch. Left out: 14.")
+    processor_args: dict[str, Any] | None = Field(
+        None, description="Arguments of the multi-modal processor, by its names. Left out: none."
+    )
+    raw_chat: bool | None = Field(None, description="Keep the messages beside the tokens. Left out: true.")
+    raw_input_ids: bool | None = Field(None, description="Keep token ids without chat template. Left out: false.")
+    full_prompt: bool | None = Field(None, description="Keep the prompt's text. Left out: false.")
+    multi_modal_inputs: bool | None = Field(None, description="Keep processed images and videos. Left out: true.")

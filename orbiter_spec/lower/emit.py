@@ -1,0 +1,25 @@
+"""What a lowering yields: one verl key with its value, and the spec route answerable for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """One verl key with its value, and the spec route it comes from."""
+
+    key: str
+    value: Any
+    route: str
+
+
+def leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names and values of a nested mapping; an empty mapping is a value."""
+    for name, value in mapping.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
