@@ -7,6 +7,8 @@ at once. Exit codes: 0 done, 1 the spec has errors, 2 usage, 3 the run failed, 1
 from __future__ import annotations
 
 import importlib
+import os
+from typing import Any
 
 import click
 
@@ -19,9 +21,8 @@ COMMANDS: dict[str, str] = {
     "compile": "write verl's configuration",
     "run": "train",
     "runs": "list run folders",
-    "status": "say how a run is doing",
     "schema": "print the JSON Schema of the language",
-    "doctor": "say what is installed and what is missing",
+    "explain": "say where a verl key comes from, or what a rule means",
 }
 
 
@@ -57,6 +58,22 @@ class LazyGroup(click.Group):
             hint = f" Did you mean {close!r}?" if close else ""
             raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an exception that reaches this point is our bug and says so in one line."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.ClickException, click.exceptions.Exit, click.exceptions.Abort, OSError):
+            raise
+        except Exception as error:
+            if os.environ.get("ORBITER_DEBUG"):
+                raise
+            click.echo(
+                f"error[ORB901]: orbiter-spec made a mistake: {type(error).__name__}: {error}\n"
+                " = help: run again with ORBITER_DEBUG=1 and report what it prints",
+                err=True,
+            )
+            raise SystemExit(1) from None
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
