@@ -1,44 +1,43 @@
 """Build verl's Parquet files from a dataset request, or only check that they could be built.
 
 Every problem of every file is found in one pass; nothing appears under its own name unless there is none. A share set
-aside for validation needs the number of rows first, so that case reads the training files twice.
+aside for validation needs the number of rows first, so building it reads the training files once more.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orbiter_spec.data.convert import Converter, VerlRow
+from orbiter_spec.data.convert import Converter
 from orbiter_spec.data.problems import Problems
-from orbiter_spec.data.read import Row, read_rows, suffix_of
+from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
+from orbiter_spec.data.read import Row, read_rows
 from orbiter_spec.data.request import BuildResult, DatasetRequest, SourceRequest
 from orbiter_spec.data.split import choose_validation, validation_count
+from orbiter_spec.data.write import ParquetSink, UnfitRowsError
 
 TRAIN, VALIDATION = "train", "validation"
-QUICK_BYTES = 20_000_000
-"""A quick check reads so much of each file, and estimates how many rows the rest has."""
-QUICK_PARQUET_ROWS = 2_000
-QUICK_RENDERED_ROWS = 200
 
 
-def build(request: DatasetRequest, out: Path, *, quick: bool = False) -> BuildResult:
+def build(request: DatasetRequest, out: Path) -> BuildResult:
     """Write `train.parquet` and, where the request has validation rows, `validation.parquet` into `out`.
 
     With problems, no file is written or replaced and `files` is empty. Errors of the disk are raised as OSError.
     """
-    return _Build(request, out, quick).run()
+    return _Build(request, out, quick=False).run()
 
 
 def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
     """The same findings and counts, without writing.
 
-    `quick` reads the first 20 MB of each file, renders the prompts of its first 200 rows, and estimates the counts of
-    larger files (`exact` is then False).
+    `quick` reads the first 10 MB of each file and renders the prompts of its first 200 rows. The rows of a larger file
+    are counted without being read where its format allows it, and otherwise estimated.
     """
-    return _Build(request, None, quick).run()
+    return _Build(request, None, quick=quick).run()
 
 
 @dataclass
@@ -47,150 +46,106 @@ class _Build:
     out: Path | None
     quick: bool
     problems: Problems = field(default_factory=Problems)
-    written: list[Path] = field(default_factory=list)
-    read: dict[SourceRequest, int] = field(default_factory=dict)
+    sinks: dict[str, ParquetSink] = field(default_factory=dict)
+    read: Counter[tuple[str, SourceRequest]] = field(default_factory=Counter)
+    rows: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> BuildResult:
         self.converter = Converter(self.request, self.problems)
         try:
-            if self.request.fraction is None:
-                train, validation = self._separate()
-            else:
-                train, validation = self._divided(self.request.fraction)
-            self._report_empty()
-        except BaseException:
-            self._publish(keep=False)
-            raise
-        self._publish(keep=not self.problems.any)
-        return BuildResult(
-            *(self._estimate(train, validation)),
-            self.problems.diagnostics(),
-            () if self.problems.any else tuple(self.written),
-            not any(self._is_cut(source) for source in self._sources()),
-        )
-
-    def _separate(self) -> tuple[int, int]:
-        """Training and validation rows from files of their own."""
-        train = self._consume(self._converted(_rows(self, self.request.train), TRAIN), TRAIN)
-        rows = _first(_rows(self, self.request.validation), self.request.validation_limit)
-        validation = self._consume(self._converted(rows, VALIDATION), VALIDATION) if self.request.validation else 0
-        return train, validation
-
-    def _divided(self, fraction: float) -> tuple[int, int]:
-        """One pass to count, then one to convert for each side, which keeps their files in order."""
-        quiet = _again(self)
-        total = sum(1 for _ in _rows(quiet, self.request.train))
-        count = validation_count(total, fraction, self.request.validation_limit)
-        chosen = choose_validation(total, count, self.request.seed)
-        kept = (row for position, row in enumerate(_rows(self, self.request.train)) if position not in chosen)
-        train = self._consume(self._converted(kept, TRAIN), TRAIN)
-        aside = (row for position, row in enumerate(_rows(quiet, self.request.train)) if position in chosen)
-        return train, self._consume(self._converted(aside, VALIDATION), VALIDATION)
-
-    def _converted(self, rows: Iterable[Row], split: str) -> Iterator[VerlRow]:
-        index = 0
-        for row in rows:
-            if not self.converter.usable(row):
-                continue
-            render = not self.quick or row.number <= QUICK_RENDERED_ROWS
-            converted = self.converter.convert(row, index, split, render=render)
-            if converted is not None:
-                index += 1
-                yield converted
-
-    def _consume(self, rows: Iterator[VerlRow], split: str) -> int:
-        """Write the rows, or run through them; once there is a problem they are only run through."""
-        if self.out is None:
-            return sum(1 for _ in rows)
-        from orbiter_spec.data.write import UnfitRowsError, write_parquet
-
-        path = self.out / f"{split}.parquet"
-        self.written.append(path)
-        try:
-            return write_parquet(rows, path)
+            aside = self._choose()
+            for position, row in enumerate(self._rows(TRAIN, self.request.train)):
+                self._take(row, VALIDATION if position in aside else TRAIN)
+            for row in _first(self._rows(VALIDATION, self.request.validation), self.request.validation_limit):
+                self._take(row, VALIDATION)
+            for sink in self.sinks.values():
+                sink.close()
         except UnfitRowsError as error:
-            sources = self.request.validation if split == VALIDATION and self.request.validation else self.request.train
-            self.problems.add(sources[0], "ORB416", f"rows do not fit together: {error}")
-            return 0
+            self.problems.add(self.request.train[0], "ORB416", f"rows do not fit together: {error}")
+        except BaseException:
+            self._discard()
+            raise
+        self._report_empty()
+        return self._result()
 
-    def _publish(self, *, keep: bool) -> None:
-        from orbiter_spec.data.write import publish
+    def _result(self) -> BuildResult:
+        train, validation = self._counts()
+        if self.problems.any:
+            self._discard()
+        files = () if self.problems.any else tuple(sink.publish() for sink in self.sinks.values())
+        exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
+        return BuildResult(train, validation, self.problems.diagnostics(), files, exact)
 
-        for path in self.written:
-            publish(path, keep=keep)
+    def _choose(self) -> frozenset[int]:
+        """Positions of the training rows that are set aside; a check counts them and does not move them."""
+        if self.request.fraction is None or self.out is None:
+            return frozenset()
+        quiet = replace(self, problems=Problems(), read=Counter())
+        total = sum(1 for _ in quiet._rows(TRAIN, self.request.train))
+        count = validation_count(total, self.request.fraction, self.request.validation_limit)
+        return choose_validation(total, count, self.request.seed)
 
-    def _sources(self) -> tuple[SourceRequest, ...]:
-        return (*self.request.train, *self.request.validation)
+    def _rows(self, split: str, sources: Iterable[SourceRequest]) -> Iterator[Row]:
+        """Rows of all sources in order."""
+        for source in sources:
+            asked = quick_source(source) if self.quick else source
+            for row in read_rows(asked, self.problems, stop_at=QUICK_BYTES if self.quick else math.inf):
+                self.read[split, source] += 1
+                yield replace(row, source=source) if asked is not source else row
+
+    def _take(self, row: Row, split: str) -> None:
+        """Convert a row and hand it to its file; a quick check looks at most rows only as far as their columns."""
+        if not self.converter.usable(row):
+            return
+        if self.quick and row.number > QUICK_RENDERED_ROWS:
+            self.rows[split] += self.converter.check(row)
+            return
+        converted = self.converter.convert(row, self.rows[split], split)
+        if converted is None:
+            return
+        self.rows[split] += 1
+        if self.out is not None and not self.problems.any:
+            if split not in self.sinks:
+                self.sinks[split] = ParquetSink(self.out / f"{split}.parquet")
+            self.sinks[split].add(converted)
+
+    def _discard(self) -> None:
+        for sink in self.sinks.values():
+            sink.discard()
+
+    def _sources(self) -> Iterator[tuple[str, SourceRequest]]:
+        yield from ((TRAIN, source) for source in self.request.train)
+        yield from ((VALIDATION, source) for source in self.request.validation)
 
     def _report_empty(self) -> None:
         failed = {source for source, _ in self.problems.counts}
-        for source in self._sources():
-            if not self.read.get(source) and source not in failed:
-                help = "give the file rows, or leave it out of the dataset"
-                self.problems.add(source, "ORB413", f"dataset has no rows: {source.label}", help=help)
-        if self.request.fraction is not None and not self.problems.any and self.read_total() < 2:
+        for key in self._sources():
+            if not self.read[key] and key[1] not in failed:
+                message = f"dataset has no rows: {key[1].label}"
+                self.problems.add(key[1], "ORB413", message, help="give the file rows, or leave it out")
+        if self.request.fraction is not None and not self.problems.any and self.rows.total() < 2:
             message = "dataset has one row, and a share of it cannot be set aside"
             self.problems.add(self.request.train[0], "ORB413", message, help="leave validation out, or name a file")
 
-    def read_total(self) -> int:
-        """Training rows read so far."""
-        return sum(self.read.get(source, 0) for source in self.request.train)
+    def _counts(self) -> tuple[int, int]:
+        """Training and validation rows, scaled from what was read to the whole of the files that were cut."""
+        train, validation = (self._scaled(split) for split in (TRAIN, VALIDATION))
+        limit = self.request.validation_limit
+        if self.request.fraction is not None and self.out is None:
+            validation = validation_count(train, self.request.fraction, limit)
+            train -= validation
+        return train, min(validation, limit or validation)
 
-    def _is_cut(self, source: SourceRequest) -> bool:
-        """Whether a quick check leaves rows of `source` unread, as far as its size tells."""
-        if not self.quick or not source.path.is_file() or source.path.stat().st_size <= QUICK_BYTES:
-            return False
-        return source.limit is None or source.limit > self.read.get(source, 0)
-
-    def _estimate(self, train: int, validation: int) -> tuple[int, int]:
-        """Counts scaled from what was read to the whole of the files that were cut."""
-        whole = sum(self._whole(source) for source in self.request.train)
-        seen = self.read_total()
-        train = round(train * whole / seen) if seen else train
-        if self.request.fraction is not None:
-            aside = round(validation * whole / seen) if seen else validation
-            limit = self.request.validation_limit
-            return train, aside if limit is None else min(aside, limit)
-        whole = sum(self._whole(source) for source in self.request.validation)
-        seen = sum(self.read.get(source, 0) for source in self.request.validation)
-        validation = round(validation * whole / seen) if seen else validation
-        return train, min(validation, self.request.validation_limit or validation)
-
-    def _whole(self, source: SourceRequest) -> int:
-        seen = self.read.get(source, 0)
-        if not seen or not self._is_cut(source):
-            return seen
-        if suffix_of(source.path) == ".parquet":
-            from pyarrow import parquet
-
-            rows = int(parquet.read_metadata(source.path).num_rows)
-        else:
-            rows = round(seen * source.path.stat().st_size / QUICK_BYTES)
-        return min(rows, source.limit or rows)
-
-
-def _again(build: _Build) -> _Build:
-    """The same build for a second reading, whose problems are those of the first."""
-    return replace(build, problems=Problems(), written=[], read={})
-
-
-def _rows(build: _Build, sources: Iterable[SourceRequest]) -> Iterator[Row]:
-    """Rows of all sources, counted in `build.read`."""
-    for source in sources:
-        asked = source
-        if build.quick and suffix_of(source.path) == ".parquet" and _size(source.path) > QUICK_BYTES:
-            asked = replace(source, limit=min(source.limit or QUICK_PARQUET_ROWS, QUICK_PARQUET_ROWS))
-        for row in read_rows(asked, build.problems, stop_at=QUICK_BYTES if build.quick else math.inf):
-            build.read[source] = build.read.get(source, 0) + 1
-            yield replace(row, source=source) if asked is not source else row
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    def _scaled(self, split: str) -> int:
+        read = {source: self.read[key, source] for key, source in self._sources() if key == split}
+        seen, good = sum(read.values()), self.rows[split]
+        if not self.quick or not any(map(is_cut, read)):
+            return good
+        return round(good * sum(count_rows(source, rows) for source, rows in read.items()) / seen) if seen else good
 
 
 def _first(rows: Iterator[Row], limit: int | None) -> Iterator[Row]:
-    for position, row in enumerate(rows):
-        if limit is not None and position >= limit:
-            return
+    for count, row in enumerate(rows, start=1):
         yield row
+        if count == limit:
+            return

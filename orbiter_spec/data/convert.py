@@ -63,35 +63,48 @@ class Converter:
             )
         return self._resolved[row.source] is not None
 
-    def convert(self, row: Row, index: int, split: str, *, render: bool = True) -> VerlRow | None:
-        """verl's row, or None with a problem added. Without `render` the templates are left out of it."""
+    def convert(self, row: Row, index: int, split: str) -> VerlRow | None:
+        """verl's row, or None with a problem added."""
         columns = self._resolved[row.source]
         assert columns is not None
         try:
-            converted = self._convert(row, columns, index, split, render)
+            converted = self._convert(row, columns, index, split)
             _check_text(converted)
             return converted
         except _UnfitError as error:
             self._problems.add_row(row.source, "ORB416", str(error), row.number, row.line)
         return None
 
-    def _convert(self, row: Row, columns: Resolved, index: int, split: str, render: bool) -> VerlRow:
+    def check(self, row: Row) -> bool:
+        """Whether the row has what its prompt and its answer are made of; no template is rendered."""
+        columns = self._resolved[row.source]
+        assert columns is not None
+        try:
+            self._expected(row, columns)
+            if self._chat(row, columns) is None and self._request.prompt is None:
+                _input(row, columns)
+            return True
+        except _UnfitError as error:
+            self._problems.add_row(row.source, "ORB416", str(error), row.number, row.line)
+        return False
+
+    def _convert(self, row: Row, columns: Resolved, index: int, split: str) -> VerlRow:
         expected = self._expected(row, columns)
-        messages = self._messages(row, columns, render)
-        is_text = expected is None or isinstance(expected, str)
+        messages = self._messages(row, columns)
+        typed = None if expected is None or isinstance(expected, str) else to_json(expected)
         kept = {name: value for name, value in row.fields.items() if name not in (columns.images, columns.chat)}
         converted: VerlRow = {
             "data_source": _data_source(row, columns),
             "prompt": messages,
             "ability": _text_field(row.fields, "ability") or self._request.ability,
-            "reward_model": {"style": "rule", "ground_truth": expected if is_text else to_json(expected)},
+            "reward_model": {"style": "rule", "ground_truth": expected if typed is None else typed},
             "extra_info": {
                 "index": index,
                 "split": split,
                 "source": row.source.label,
                 "row": row.number,
                 "prompt": next((item["content"] for item in reversed(messages) if item["role"] == "user"), None),
-                "expected": None if is_text else to_json(expected),
+                "expected": typed,
                 "fields": to_json(kept),
             },
         }
@@ -107,12 +120,12 @@ class Converter:
             return None
         return value
 
-    def _messages(self, row: Row, columns: Resolved, render: bool) -> Messages:
+    def _messages(self, row: Row, columns: Resolved) -> Messages:
         messages = self._chat(row, columns)
         if messages is None:
-            text = self._render(self._prompt, self._request.prompt, row, render)
+            text = self._render(self._prompt, self._request.prompt, row)
             messages = [{"role": "user", "content": _input(row, columns) if text is None else text}]
-        instructions = self._render(self._instructions, self._request.instructions, row, render)
+        instructions = self._render(self._instructions, self._request.instructions, row)
         if instructions and messages[0]["role"] != "system":
             messages = [{"role": "system", "content": instructions}, *messages]
         return messages
@@ -138,13 +151,9 @@ class Converter:
             self._problems.add(source, "ORB415", str(error), place=place, note=_line_note(error), help=error.help)
         return None
 
-    def _render(
-        self, template: PromptTemplate | None, request: TemplateRequest | None, row: Row, render: bool
-    ) -> str | None:
+    def _render(self, template: PromptTemplate | None, request: TemplateRequest | None, row: Row) -> str | None:
         if template is None or request is None or not self.ready:
             return None if template is None else ""
-        if not render:
-            return ""
         try:
             text = template.render(row.fields)
         except PromptError as error:
@@ -223,9 +232,9 @@ def _check_text(row: VerlRow) -> None:
 def to_json(value: Any) -> str:
     """JSON text of a value from any format; NaN and infinity become null, which JSON can hold."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_to_plain)
+        return _ENCODER.encode(value)
     except ValueError:
-        return json.dumps(_without_nan(value), ensure_ascii=False, default=_to_plain)
+        return _ENCODER.encode(_without_nan(value))
 
 
 def _to_plain(value: Any) -> Any:
@@ -236,6 +245,9 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     return str(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_to_plain)
 
 
 def _without_nan(value: Any) -> Any:

@@ -66,7 +66,7 @@ def _head(raw: bytes) -> str:
 def _parse(source: SourceRequest, raw: bytes, row: int, number: int, problems: Problems) -> Fields | None:
     column, note, help = 1, "", "write one JSON object on each line"
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        value = _DECODER.decode(raw.decode("utf-8"))
         if isinstance(value, dict):
             return _refuse_surrogates(value, raw)
         message = f"line holds {_KINDS.get(type(value), 'a value')}, not an object"
@@ -96,6 +96,9 @@ def _explain(error: json.JSONDecodeError, raw: bytes) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON; use null, or leave the field out")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _refuse_surrogates(value: Fields, raw: bytes) -> Fields:

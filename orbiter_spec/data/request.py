@@ -87,7 +87,8 @@ class DatasetRequest:
 class BuildResult:
     """Row counts, findings and the files written (none when there were errors or nothing was to be written).
 
-    `exact` is False when a quick check estimated the counts from the head of a large file.
+    `exact` is False when a quick check estimated the counts from the head of a large file whose rows have to be read to
+    be counted (CSV and compressed text).
     """
 
     train_rows: int

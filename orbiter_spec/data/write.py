@@ -1,4 +1,4 @@
-"""Rows into one Parquet file, in batches bounded by rows and by size, so that memory does not grow with the data.
+"""Rows into a Parquet file, in batches bounded by rows and by size, so that memory does not grow with the data.
 
 The file appears under its own name only when it is complete. Bytes depend on the rows and on the version of pyarrow.
 """
@@ -6,7 +6,6 @@ The file appears under its own name only when it is complete. Bytes depend on th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,54 +17,55 @@ class UnfitRowsError(Exception):
     """Rows whose images are of several kinds, which one column cannot hold."""
 
 
-def write_parquet(rows: Iterable[dict[str, Any]], path: Path) -> int:
-    """Write `rows` to a file beside `path`, to be put in place by `publish`; the number of rows.
+class ParquetSink:
+    """One file that takes rows in verl's format. Use `add`, then `close`, then `publish` or `discard`."""
 
-    Raises `UnfitRowsError`.
-    """
-    from pyarrow import ArrowException, RecordBatch, parquet
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._unfinished = path.with_name(f".{path.name}.part")
+        self._batch: list[dict[str, Any]] = []
+        self._characters = 0
+        self._schema: Any = None
+        self._writer: Any = None
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    count = 0
-    writer = schema = None
-    try:
-        for batch in _batches(rows):
-            schema = schema or _schema(batch)
-            writer = writer or parquet.ParquetWriter(unfinished(path), schema, compression="zstd", version="2.6")
-            writer.write_batch(RecordBatch.from_pylist(batch, schema=schema))
-            count += len(batch)
-    except (ArrowException, TypeError) as error:
-        raise UnfitRowsError(" ".join(str(error).split())[:200]) from None
-    finally:
-        if writer is not None:
-            writer.close()
-    return count
+    def add(self, row: dict[str, Any]) -> None:
+        """Take one row. Raises `UnfitRowsError`."""
+        self._batch.append(row)
+        self._characters += _weight(row)
+        if len(self._batch) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS:
+            self._flush()
 
+    def close(self) -> None:
+        """Write what is left. Raises `UnfitRowsError`."""
+        if self._batch:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
 
-def unfinished(path: Path) -> Path:
-    """The name that a file has until `publish`."""
-    return path.with_name(f".{path.name}.part")
+    def publish(self) -> Path:
+        """Give the closed file its name."""
+        os.replace(self._unfinished, self.path)
+        return self.path
 
+    def discard(self) -> None:
+        """Leave nothing behind; the file that had the name before stays."""
+        if self._writer is not None:
+            self._writer.close()
+        self._unfinished.unlink(missing_ok=True)
 
-def publish(path: Path, *, keep: bool) -> None:
-    """Give the finished file its name, or remove it."""
-    if keep:
-        os.replace(unfinished(path), path)
-    else:
-        unfinished(path).unlink(missing_ok=True)
+    def _flush(self) -> None:
+        from pyarrow import ArrowException, RecordBatch, parquet
 
-
-def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    characters = 0
-    for row in rows:
-        batch.append(row)
-        characters += _weight(row)
-        if len(batch) >= BATCH_ROWS or characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
+        if self._writer is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._schema = _schema(self._batch)
+            self._writer = parquet.ParquetWriter(self._unfinished, self._schema, compression="zstd", version="2.6")
+        try:
+            self._writer.write_batch(RecordBatch.from_pylist(self._batch, schema=self._schema))
+        except (ArrowException, TypeError) as error:
+            raise UnfitRowsError(" ".join(str(error).split())[:200]) from None
+        finally:
+            self._batch, self._characters = [], 0
 
 
 def _weight(row: dict[str, Any]) -> int:

@@ -1,0 +1,58 @@
+"""What a quick check reads of a large file, and how its rows are counted all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from orbiter_spec.data.read import suffix_of
+from orbiter_spec.data.request import SourceRequest
+
+QUICK_BYTES = 10_000_000
+"""So much of each file is read; of a larger Parquet file `QUICK_PARQUET_ROWS`."""
+QUICK_PARQUET_ROWS = 2_000
+QUICK_RENDERED_ROWS = 200
+
+
+def is_cut(source: SourceRequest) -> bool:
+    """Whether a quick check leaves a part of the file unread, as far as its size tells."""
+    return source.path.is_file() and source.path.stat().st_size > QUICK_BYTES
+
+
+def quick_source(source: SourceRequest) -> SourceRequest:
+    """The part of the file that a quick check reads."""
+    if suffix_of(source.path) != ".parquet" or not is_cut(source):
+        return source
+    return replace(source, limit=min(source.limit or QUICK_PARQUET_ROWS, QUICK_PARQUET_ROWS))
+
+
+def can_count(source: SourceRequest) -> bool:
+    """Whether rows can be counted without being read; a line of CSV may be part of a row."""
+    return suffix_of(source.path) != ".csv" and source.path.suffix.lower() != ".gz"
+
+
+def count_rows(source: SourceRequest, seen: int) -> int:
+    """Rows of a file of which a quick check has read `seen`, up to its limit; where not `can_count`, an estimate."""
+    if not is_cut(source) or not seen:
+        return seen
+    if suffix_of(source.path) == ".parquet":
+        from pyarrow import parquet
+
+        rows = int(parquet.read_metadata(source.path).num_rows)
+    elif suffix_of(source.path) == ".json":
+        rows = seen
+    elif can_count(source):
+        rows = _count_lines(source.path)
+    else:
+        rows = round(seen * source.path.stat().st_size / QUICK_BYTES)
+    return min(rows, source.limit or rows)
+
+
+def _count_lines(path: Path) -> int:
+    """Lines of a text file; about a second for each gigabyte."""
+    count, last = 0, b"\n"
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            count += block.count(b"\n")
+            last = block[-1:]
+    return count + (last != b"\n")
