@@ -1,0 +1,131 @@
+"""`run`: a checked spec becomes a run folder, and the run folder a training.
+
+    RUN/spec/      the spec and every file it extends
+    RUN/compiled/  what compile writes; verl's working folder
+    RUN/...        logs, metrics, checkpoints, status: see launch/run_folder.py
+
+A run folder is complete before anything starts, so that it can be started again by its path alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orbiter_spec.compiler import Compilation, check, write_compiled
+from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
+from orbiter_spec.launch.run_folder import RunFolder, create_run_folder, list_runs
+
+if TYPE_CHECKING:
+    from orbiter_spec.launch.local import Reporter, RunOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run folder ready to start, or the findings that stand in the way."""
+
+    report: Report
+    folder: RunFolder | None = None
+
+
+def prepare_run(
+    spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None, strict: bool = False
+) -> Prepared:
+    """Check `spec` and lay out a new run folder below `run.output`."""
+    state = check(spec, sets=sets, target=target)
+    state.findings += refuse_cluster(state)
+    report = state.report
+    if not report.ok or (strict and report.count(Severity.WARNING)):
+        return Prepared(report)
+    assert state.plan is not None and state.experiment is not None
+    root = output_root(state)
+    try:
+        folder = create_run_folder(root, state.experiment.name, datetime.now())
+    except OSError as error:
+        reason = Diagnostic("ORB501", f"cannot write {root}: {error.strerror or error}", Place(str(root)))
+        return Prepared(Report.of([*report, reason]))
+    keep_spec(state, folder)
+    compiled = write_compiled(state, folder.compiled)
+    return Prepared(compiled.report, folder if compiled.folder else None)
+
+
+def refuse_cluster(state: Compilation) -> list[Diagnostic]:
+    """Runs start on this machine; another cluster is for `compile` and that cluster's own tools."""
+    if state.plan is None or state.plan.get("hardware.cluster.kind", "local") == "local":
+        return []
+    return [
+        Diagnostic(
+            "ORB510",
+            "run starts on this machine only",
+            state.place("hardware.cluster.kind"),
+            help="compile the spec and submit the compiled folder to the cluster, or remove hardware.cluster",
+        )
+    ]
+
+
+def output_root(state: Compilation) -> Path:
+    """`run.output`, relative to the spec that says it or else to the spec itself."""
+    assert state.plan is not None and state.document is not None
+    return (state.document.base(("run", "output")) / Path(str(state.plan.get("run.output"))).expanduser()).resolve()
+
+
+def keep_spec(state: Compilation, folder: RunFolder) -> None:
+    """Copy the spec and what it extends, side by side."""
+    assert state.document is not None
+    kept = folder.path / "spec"
+    kept.mkdir(exist_ok=True)
+    for path in state.document.files:
+        shutil.copyfile(path, kept / path.name)
+
+
+def find_run(spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None) -> Prepared:
+    """The run folder to resume: `spec` itself when it is one, else the latest run of that spec."""
+    path = Path(spec)
+    if (path / "compiled" / "verl.yaml").is_file():
+        return Prepared(Report(), RunFolder.at(path))
+    state = check(spec, sets=sets, target=target)
+    if not state.report.ok or state.experiment is None:
+        return Prepared(state.report)
+    runs = [run for run in list_runs(output_root(state)) if belongs_to(run.folder, state.experiment.name)]
+    if not runs:
+        problem = Diagnostic("ORB503", "no run of this spec to resume", Place(str(spec)), help="run it without --resume")
+        return Prepared(Report.of([*state.report, problem]))
+    return Prepared(state.report, max(runs, key=lambda run: run.folder.path.stat().st_mtime).folder)
+
+
+def belongs_to(folder: RunFolder, name: str) -> bool:
+    """True when `folder` holds a run of the experiment `name`."""
+    import json
+
+    try:
+        manifest = json.loads((folder.compiled / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(manifest.get("name") == name)
+
+
+def start_run(
+    spec: str | os.PathLike[str],
+    *,
+    sets: Sequence[str] = (),
+    target: str | None = None,
+    resume: bool = False,
+    reporter: Reporter | None = None,
+) -> RunOutcome:
+    """Run `spec` here and wait.
+
+    Raises:
+        SpecError: when the spec has errors; nothing was started.
+    """
+    from orbiter_spec.api import SpecError
+    from orbiter_spec.launch.local import run_local
+
+    prepared = find_run(spec, sets=sets, target=target) if resume else prepare_run(spec, sets=sets, target=target)
+    if prepared.folder is None:
+        raise SpecError(prepared.report)
+    return run_local(prepared.folder, reporter=reporter, resume=resume)
