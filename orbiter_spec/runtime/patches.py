@@ -2,7 +2,7 @@
 
 The modules are heavy and most processes need few of them, so nothing here imports verl: an import hook waits for each
 name in `COMPLETIONS` and then calls the function beside it. Three of them use registries that verl keeps for such
-additions. Two replace a name in a verl module, because verl has no other way in:
+additions, one listens to a logger. Two replace a name in a verl module, because verl has no other way in:
 
 * `initialize_global_process_group_ray` joins "cpu:gloo" and the device's own backend, which on a CPU gives
   "cpu:gloo,cpu:gloo"; torch refuses a device named twice;
@@ -70,12 +70,18 @@ def route_by_prompt(module: ModuleType) -> None:
     module.GlobalRequestLoadBalancer = router  # type: ignore[attr-defined]
 
 
+def keep_errors(module: ModuleType) -> None:
+    """Let the sampler ask an agent loop worker why a sample failed."""
+    require(module, "logger").addHandler(importlib.import_module("orbiter_spec.runtime.failures").FIRST_ERROR)
+
+
 COMPLETIONS: dict[str, Callable[[ModuleType], None]] = {
     "verl.utils.distributed": name_gloo_once,
     "verl.workers.engine.fsdp.transformer_impl": add_engines,
     "verl.workers.rollout.replica": add_replica,
     "verl.workers.rollout.base": add_rollout,
     "verl.workers.rollout.router": route_by_prompt,
+    "verl.trainer.ppo.v1.agent_loop_tq": keep_errors,
 }
 
 

@@ -20,8 +20,9 @@ from typing import Any
 import ray
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
 
+from orbiter_spec.runtime.failures import first_error
+
 POLL_SECONDS = 0.05
-SERVER_PREFIX = "hf_server_"
 REASON_SECONDS = 10.0
 
 
@@ -29,16 +30,18 @@ class _Fast:
     """What both buffers add to verl's."""
 
     def __init__(self, **kwargs: Any) -> None:
-        trainer = getattr(kwargs.get("refill_fn"), "__self__", None)
-        if trainer is not None:
-            kwargs = {**kwargs, **filter_arguments(trainer, type(self))}
+        self._trainer = getattr(kwargs.get("refill_fn"), "__self__", None)
+        if self._trainer is not None:
+            kwargs = {**kwargs, **filter_arguments(self._trainer, type(self))}
         super().__init__(**{"poll_interval": POLL_SECONDS, **kwargs})
 
     def _sync_metadata_from_transfer_queue(self) -> None:
         super()._sync_metadata_from_transfer_queue()  # type: ignore[misc]
         failed = [key for keys in self.failure_keys.values() for key in keys]  # type: ignore[attr-defined]
         if failed and not self.sync_refill_failed_groups:  # type: ignore[attr-defined]
-            raise RuntimeError(f"{len(failed)} prompts could not be generated or scored. {failure_reason()}")
+            raise RuntimeError(
+                f"{len(failed)} prompts could not be generated or scored. {failure_reason(self._trainer)}"
+            )
 
 
 class FastReplayBuffer(_Fast, ReplayBuffer):  # type: ignore[misc]
@@ -68,11 +71,11 @@ def filter_arguments(trainer: Any, buffer: type) -> dict[str, Any]:
     }
 
 
-def failure_reason() -> str:
-    """What the rollout servers say went wrong, or where to look when the cause was elsewhere."""
-    for name in ray.util.list_named_actors() if ray.is_initialized() else ():
-        if name.startswith(SERVER_PREFIX):
-            reason = ray.get(ray.get_actor(name).last_failure.remote(), timeout=REASON_SECONDS)
-            if reason:
-                return f"The rollout server {name} failed:\n{reason}"
-    return "The cause is above, in the lines that begin with 'Error in _run_prompt'."
+def failure_reason(trainer: Any) -> str:
+    """The first exception that an agent loop worker saw, or where to look for it."""
+    workers = getattr(getattr(trainer, "agent_loop_manager", None), "agent_loop_workers", ())
+    for worker in workers:
+        reason: str = ray.get(worker.__ray_call__.remote(first_error), timeout=REASON_SECONDS)
+        if reason:
+            return f"The first reason:\n{reason}"
+    return "The reason is in the log, in the lines that begin with 'Error in _run_prompt'."

@@ -5,15 +5,13 @@ requests that arrive meanwhile form the next batch. This module is imported by R
 plugin's module; and it imports nothing of verl, which saves seconds of start-up. Answers turn into verl's `TokenOutput`
 when the receiver, who has verl loaded, unpickles them.
 
-An error during generation is given to each request of that batch and kept in `failure`, where the sampler looks for
-the reason of a failed group.
+An error during generation is given to each request of that batch.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import traceback
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -71,7 +69,6 @@ class TransformersServer:
         set_threads(self.model, settings.replicas_on_node)
         self.limits = _limits(settings, self.model.config, stop)
         self.global_steps: int | None = None
-        self.failure = ""
         self._slots = dict(self.model.state_dict())
         self._loaded: set[str] = set()
         self._occurrences: Counter[tuple[int, ...]] = Counter()
@@ -127,7 +124,6 @@ class TransformersServer:
                 try:
                     await asyncio.to_thread(generate, self.model, [request for request, _ in batch], self._is_closed)
                 except Exception as error:
-                    self.failure = "".join(traceback.format_exception(error))
                     _settle(batch, error)
                 else:
                     _settle(batch, None)
@@ -174,10 +170,6 @@ class TransformersServer:
         self._loaded.clear()
         self._occurrences.clear()
         self.global_steps = self.global_steps if global_steps is None else global_steps
-
-    async def last_failure(self) -> str:
-        """The traceback of the last batch that failed, or an empty text."""
-        return self.failure
 
     async def set_global_steps(self, global_steps: int) -> None:
         """Name the version of the weights."""

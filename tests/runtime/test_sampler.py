@@ -51,7 +51,7 @@ def test_a_failed_sample_stops_the_run(partition: str, monkeypatch: pytest.Monke
     tags = {"uid": {"is_prompt": True, "global_steps": 1, "status": "failure"}}
     monkeypatch.setattr(verl_buffer.tq, "kv_list", lambda: {partition: tags})
     buffer = build("sync", FAST["sync"])
-    with pytest.raises(RuntimeError, match=r"1 prompts could not be generated or scored\. The cause is above"):
+    with pytest.raises(RuntimeError, match=r"1 prompts could not be generated or scored\. The reason is in the log"):
         buffer.sample(global_steps=1, partition_id=partition, batch_size=1)
 
 

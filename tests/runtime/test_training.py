@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.runtime.conftest import Training, workers
@@ -54,8 +56,7 @@ def test_a_reward_that_raises_stops_the_run(training: Training) -> None:
     (training.folder / "reward.py").write_text(broken, encoding="utf-8")
     trained = training.run(GRPO, workers(1), {"trainer.val_before_train": False}, timeout=180)
     assert trained.returncode != 0
-    assert "could not be generated or scored" in trained.log
-    assert "no such answer" in trained.log
+    assert re.search(r"could not be generated or scored\. The first reason:\n(.*\n)*.*no such answer", trained.log)
     assert trained.processes == []
 
 
@@ -65,6 +66,5 @@ def test_a_model_that_diverged_stops_the_run_with_the_reason(training: Training)
     diverging = {"actor_rollout_ref.actor.optim.lr": 1e30, "actor_rollout_ref.actor.optim.clip_grad": 1e30}
     trained = training.run(GRPO, workers(1), diverging, {"trainer.val_before_train": False}, timeout=180)
     assert trained.returncode != 0
-    assert "the model's logits are NaN" in trained.log
-    assert "The rollout server hf_server_0_0 failed" in trained.log
+    assert re.search(r"could not be generated or scored\. The first reason:\n(.*\n)*.*logits are NaN", trained.log)
     assert trained.processes == []
