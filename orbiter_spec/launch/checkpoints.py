@@ -1,10 +1,9 @@
 """Which checkpoint a run can go on from.
 
 verl writes `global_step_N/` piece by piece, and only then the number N into `latest_checkpointed_iteration.txt`; with
-`async_save` it does not write the number at all. A step counts as whole when verl said so or when nothing is missing:
-each worker's shards of the world size that the file names carry, for every role, and the state of the data loader, which
-is written last. A file cut short by a kill is found by its end: `torch.save` writes a zip archive, whose directory comes
-last.
+`async_save` it does not write the number at all. A step counts as whole when nothing is missing: for every role, the
+shard of each worker of the world size that the files' names carry, and the state of the data loader, which is written
+last. A file cut short by a kill is found by its end: `torch.save` writes a zip archive, whose directory comes last.
 """
 
 from __future__ import annotations

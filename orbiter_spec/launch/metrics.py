@@ -1,9 +1,9 @@
 """`metrics.jsonl`: one flat JSON object a step, over all attempts of a run.
 
 verl's `file` logger truncates its file when it opens it, so each attempt gets a file of its own,
-`logs/metrics-AA-from-NNNNNN.jsonl`, named with the step that it went on from. `merge` is a pure function of those files:
-what an attempt measured up to the step where the next one took over stays, what came after it belongs to weights that
-were never saved and is replaced. The raw files are kept. Merging again gives the same, so nothing is lost when the
+`logs/metrics-AA-from-NNNNNN.jsonl`, named with the step that it went on from. `merge` is a pure function of those
+files: what an attempt measured up to the step where the next one took over stays, what came after it belongs to weights
+that were never saved and is replaced. The raw files are kept. Merging again gives the same, so nothing is lost when the
 launcher itself is killed.
 """
 

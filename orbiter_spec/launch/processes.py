@@ -73,3 +73,18 @@ def shared_memory_of(pids: set[int]) -> set[Path]:
 def mapped_by_anyone() -> set[Path]:
     """Named files in shared memory that any process we may look at has mapped."""
     return shared_memory_of({int(entry) for entry in os.listdir(PROC) if entry.isdigit()})
+
+
+def marked(variable: str, value: str) -> set[int]:
+    """Processes that were started with `variable=value`, or that name `value` in their command line."""
+    entry, name = f"{variable}={value}".encode(), value.encode()
+    found: set[int] = set()
+    for pid in (int(text) for text in os.listdir(PROC) if text.isdigit()):
+        try:
+            environment = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+            arguments = (PROC / str(pid) / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if (entry in environment or name in arguments) and start_time(pid) is not None:
+            found.add(pid)
+    return found - {os.getpid()}

@@ -47,9 +47,7 @@ class Reading:
 
 def read(record: Record) -> Reading:
     """The numbers of `record` that people watch."""
-    found = {
-        name: next((float(record[key]) for key in keys if key in record), None) for name, keys in NAMES.items()
-    }
+    found = {name: next((float(record[key]) for key in keys if key in record), None) for name, keys in NAMES.items()}
     return Reading(int(record["step"]), validation=validation_scores(record), **found)
 
 

@@ -6,8 +6,8 @@ environment, so neither finds them all. This process makes itself the one to whi
 It is a process of its own because the launcher may live in a notebook, whose children are none of our business.
 
 It obeys lines on standard input (`stop`, `kill`) and takes the end of input, or a new parent, for the launcher's death.
-It reports events as JSON lines on standard output. The driver dies with it (`PR_SET_PDEATHSIG`), and Ray with the driver.
-Only the standard library is imported, for a start within milliseconds.
+It reports events as JSON lines on standard output. The driver dies with it (`PR_SET_PDEATHSIG`), and Ray's daemons with
+the driver. Only the standard library is imported, for a start within milliseconds.
 """
 
 from __future__ import annotations

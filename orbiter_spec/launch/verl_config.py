@@ -1,7 +1,7 @@
 """What the launcher asks of a compiled `verl.yaml`, and the overrides that bind it to a run folder.
 
-The compiled folder is never changed by a run: what depends on the run folder is said on verl's command line. verl starts
-in the compiled folder, so a relative output folder in `verl.yaml` is taken for one of the run folder, beside it.
+The compiled folder is never changed by a run: what depends on the run folder is said on verl's command line. verl
+starts in the compiled folder; a relative output folder in `verl.yaml` is taken for one of the run folder, beside it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,56 @@
+"""Following `logs/verl.log` while verl writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_READ_BYTES = 1 << 20
+PHASES: tuple[tuple[str, str], ...] = (
+    ("ray init kwargs", "starting Ray"),
+    ("Size of train dataset", "loading the model"),
+    ("dataset len:", "loading the model"),
+    ("Total training steps:", "loading the model"),
+    ("Creating file logger", "starting to train"),
+    ("Initial validation metrics", "training"),
+)
+
+
+@dataclass(slots=True)
+class LogFollower:
+    """Reads what is appended to a log, from where it ended when the follower was made."""
+
+    path: Path
+    start: int = 0
+    _offset: int = 0
+
+    def __post_init__(self) -> None:
+        self.start = self._offset = self.path.stat().st_size if self.path.exists() else 0
+
+    def new_text(self) -> str:
+        """What was written since the last call; of a flood only the end."""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, 2)
+                file.seek(max(self._offset, size - MAX_READ_BYTES))
+                data = file.read()
+        except OSError:
+            return ""
+        self._offset = size
+        return data.decode("utf-8", errors="replace")
+
+    def all_text(self, limit_bytes: int) -> str:
+        """Everything since the follower was made, or its last `limit_bytes`."""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, 2)
+                file.seek(max(self.start, size - limit_bytes))
+                return file.read().decode("utf-8", errors="replace")
+        except OSError:
+            return ""
+
+
+def phase_in(text: str) -> str | None:
+    """What verl has come to, judged by what it printed; None when nothing tells."""
+    found = [phase for mark, phase in PHASES if mark in text]
+    return found[-1] if found else None
