@@ -1,100 +1,72 @@
-"""Numbers of the policy model that rules compare with: from config.json of a local folder, else a short table.
+"""Numbers of the policy model that rules compare with.
 
-The table holds families that are used often and whose sizes do not change; a model that is in neither gives None, and
-the rules that need it say nothing.
+Heads come from the plan's facts about the model. What those leave out (positions, prediction layers, architectures) is
+read from config.json of a local folder, or stands in a short table of families whose positions never vary. Where
+nothing is known the numbers are None, and the rules that need them say nothing.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.plan.model_facts import find_facts
+
+POSITIONS: tuple[tuple[str, int], ...] = (
+    (r"Qwen/Qwen2(\.5)?-Math-[\w.-]+", 4096),
+    (r"meta-llama/Llama-2-[\w.-]+", 4096),
+    (r"(meta-llama/)?(Meta-)?Llama-3-[\w.-]+", 8192),
+    (r"meta-llama/(Meta-)?Llama-3\.[123]-[\w.-]+", 131_072),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Attention heads, key-value heads, longest position; None where it is not known."""
+    """What is known of one model; None for each thing that is not."""
 
-    source: str
-    heads: int | None = None
-    kv_heads: int | None = None
-    positions: int | None = None
-    mtp_layers: int | None = None
-    architectures: tuple[str, ...] | None = None
-
-
-# family and size: attention heads, key-value heads, longest position (None where it differs inside the family)
-_KNOWN: dict[str, tuple[int, int, int | None]] = {
-    "qwen2.5-0.5b": (14, 2, None),
-    "qwen2.5-1.5b": (12, 2, None),
-    "qwen2.5-3b": (16, 2, None),
-    "qwen2.5-7b": (28, 4, None),
-    "qwen2.5-14b": (40, 8, None),
-    "qwen2.5-32b": (40, 8, None),
-    "qwen2.5-72b": (64, 8, None),
-    "qwen2.5-math-1.5b": (12, 2, 4096),
-    "qwen2.5-math-7b": (28, 4, 4096),
-    "qwen2.5-math-72b": (64, 8, 4096),
-    "qwen3-0.6b": (16, 8, None),
-    "qwen3-1.7b": (16, 8, None),
-    "qwen3-4b": (32, 8, None),
-    "qwen3-8b": (32, 8, None),
-    "qwen3-14b": (40, 8, None),
-    "qwen3-32b": (64, 8, None),
-    "llama-3.1-8b": (32, 8, 131_072),
-    "llama-3.1-70b": (64, 8, 131_072),
-    "llama-3.2-1b": (32, 8, 131_072),
-    "llama-3.2-3b": (24, 8, 131_072),
-}
+    heads: int | None
+    kv_heads: int | None
+    positions: int | None
+    mtp_layers: int | None
+    architectures: tuple[str, ...] | None
 
 
-def model_facts(plan: Plan) -> ModelFacts | None:
-    """Facts of the policy model, or None when neither its folder nor the table knows it."""
-    path = str(plan.path("agent.model.config") or plan.path("agent.model.path"))
-    facts = _from_folder(path) or _from_table(path)
-    replaced = plan.get("agent.model.config_overrides") or {}
-    if facts and "max_position_embeddings" in replaced:
-        return ModelFacts(
-            facts.source, facts.heads, facts.kv_heads, int(replaced["max_position_embeddings"]), facts.mtp_layers
-        )
-    return facts
-
-
-def _from_folder(path: str) -> ModelFacts | None:
-    file = Path(path).expanduser() / "config.json"
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(config, dict):
-        return None
-    text = config.get("text_config") if isinstance(config.get("text_config"), dict) else config
-    assert isinstance(text, dict)
+def model_facts(plan: Plan) -> ModelFacts:
+    """Facts of the policy model of `plan`."""
+    path = str(plan.path("agent.model.path"))
+    replaced: Mapping[str, Any] = plan.get("agent.model.config_overrides") or {}
+    config = _config(str(plan.path("agent.model.config") or path))
+    known = plan.model or find_facts(path, replaced)
+    if config is None:
+        listed = next((positions for name, positions in POSITIONS if re.fullmatch(name, path)), None)
+        positions = _number(replaced.get("max_position_embeddings")) or listed
+        heads, kv_heads = (known.heads, known.kv_heads) if known else (None, None)
+        return ModelFacts(heads, kv_heads, positions, None, None)
+    whole = {**config, **replaced}
+    text = {**whole, **(whole["text_config"] if isinstance(whole.get("text_config"), dict) else {})}
     heads = _number(text.get("num_attention_heads"))
-    mtp = text.get("num_nextn_predict_layers", text.get("mtp_num_hidden_layers", 0))
-    listed = config.get("architectures")
+    names = whole.get("architectures")
     return ModelFacts(
-        source=str(file),
         heads=heads,
         kv_heads=_number(text.get("num_key_value_heads")) or heads,
         positions=_number(text.get("max_position_embeddings")),
-        mtp_layers=_number(mtp) or 0,
-        architectures=tuple(str(item) for item in listed) if isinstance(listed, list) else (),
+        mtp_layers=_number(text.get("num_nextn_predict_layers") or text.get("mtp_num_hidden_layers")) or 0,
+        architectures=tuple(map(str, names)) if isinstance(names, list) else (),
     )
+
+
+def _config(folder: str) -> Mapping[str, Any] | None:
+    try:
+        config = json.loads((Path(folder).expanduser() / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return config if isinstance(config, dict) else None
 
 
 def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _from_table(path: str) -> ModelFacts | None:
-    name = path.rstrip("/").rpartition("/")[2].lower()
-    name = re.sub(r"^meta-", "", name)
-    for suffix in ("-instruct", "-base", ""):
-        if name.endswith(suffix) and (known := _KNOWN.get(name.removesuffix(suffix))):
-            return ModelFacts(path, *known)
-    return None

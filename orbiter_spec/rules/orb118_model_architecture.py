@@ -33,10 +33,10 @@ from orbiter_spec.rules.model_facts import model_facts
 def check(plan: Plan) -> Iterator[Finding]:
     """Count the architectures."""
     known = model_facts(plan)
-    if known is None or known.architectures is None or len(known.architectures) == 1:
+    if known.architectures is None or len(known.architectures) == 1:
         return
     yield Finding(
         route="agent.model.path",
-        note=f"{len(known.architectures)} architectures in {known.source}",
+        note=f"config.json names {len(known.architectures)} architectures",
         help="write agent.model.config_overrides: {architectures: [...]} with the one to load, or repair config.json",
     )

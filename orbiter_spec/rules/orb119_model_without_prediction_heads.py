@@ -34,11 +34,11 @@ from orbiter_spec.rules.model_facts import model_facts
 def check(plan: Plan) -> Iterator[Finding]:
     """Count the layers."""
     known = model_facts(plan)
-    if not facts.is_on(plan, "agent.model.mtp") or known is None or known.mtp_layers is None or known.mtp_layers > 0:
+    if not facts.is_on(plan, "agent.model.mtp") or known.mtp_layers is None or known.mtp_layers > 0:
         return
     yield Finding(
         route="agent.model.mtp",
         note="config.json has no layers for it",
         help="leave it out, or use a model that has them",
-        related=(("agent.model.path", known.source),),
+        related=(("agent.model.path", "the model"),),
     )

@@ -37,7 +37,7 @@ ROUTE = "hardware.rollout.max_sequence_tokens"
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the engine's limit with the model's."""
     known, limit = model_facts(plan), plan.get(ROUTE)
-    if known is None or known.positions is None or limit is None or limit <= known.positions:
+    if known.positions is None or limit is None or limit <= known.positions:
         return
     prompt = facts.number(plan, "agent.limits.prompt_tokens")
     room = known.positions - prompt

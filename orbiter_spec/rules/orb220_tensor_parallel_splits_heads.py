@@ -38,7 +38,7 @@ from orbiter_spec.rules.numbers import divisors, nearest_fitting
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare tensor-parallel sizes with the heads."""
     known = model_facts(plan)
-    if known is None or not known.heads:
+    if not known.heads:
         return
     sections = ["rollout", *(["train"] if facts.train_engine(plan) == "megatron" else [])]
     for section in sections:

@@ -38,7 +38,7 @@ from orbiter_spec.rules.numbers import divisors, nearest_fitting
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare sequence-parallel sizes with the heads."""
     known = model_facts(plan)
-    if known is None or not known.heads or facts.train_engine(plan) not in facts.SEQUENCE_ENGINES:
+    if not known.heads or facts.train_engine(plan) not in facts.SEQUENCE_ENGINES:
         return
     heads, kv_heads = known.heads, known.kv_heads or known.heads
     for role in facts.roles(plan):

@@ -1,0 +1,68 @@
+"""key that nothing reads
+
+## What it checks
+
+Keys without a reader in this release keep their default.
+
+## Why it matters
+
+The value changes nothing, and nothing says so. Often another key does what was meant.
+
+## Bad
+
+```yaml
+actor_rollout_ref.actor.grad_clip: 0.5
+```
+
+## Good
+
+```yaml
+actor_rollout_ref.actor.optim.clip_grad: 0.5
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orbiter_spec.diagnostics import Severity
+from orbiter_spec.lower.checks.finding import KeyFinding
+from orbiter_spec.lower.checks.roles import uses_critic
+
+DEAD: Mapping[str, tuple[Any, str]] = {
+    "actor_rollout_ref.actor.grad_clip": (1.0, "set actor_rollout_ref.actor.optim.clip_grad"),
+    "critic.grad_clip": (1.0, "set critic.optim.clip_grad"),
+    "actor_rollout_ref.actor.use_prefix_grouper": (False, "leave it out"),
+    "actor_rollout_ref.nccl_timeout": (600, "leave it out"),
+    "actor_rollout_ref.rollout.do_sample": (True, "set actor_rollout_ref.rollout.temperature to 0"),
+    "actor_rollout_ref.rollout.over_sample_rate": (0, "leave it out"),
+    "actor_rollout_ref.rollout.multi_turn.num_repeat_rollouts": (None, "leave it out"),
+    "actor_rollout_ref.rollout.multi_turn.use_inference_chat_template": (False, "leave it out"),
+    "critic.ulysses_sequence_parallel_size": (1, "set critic.fsdp.ulysses_sequence_parallel_size"),
+    "data.reward_fn_key": ("data_source", "name the column data_source"),
+    "data.return_raw_input_ids": (False, "leave it out"),
+    "data.tokenizer": (None, "set actor_rollout_ref.model.tokenizer_path"),
+    "trainer.balance_batch": (True, "leave it out; the trainer always balances"),
+    "trainer.default_hdfs_dir": (None, "copy checkpoints yourself"),
+    "trainer.esi_redundant_time": (0, "leave it out"),
+    "trainer.ray_wait_register_center_timeout": (300, "leave it out"),
+}
+COVERED = "critic.fsdp.ulysses_sequence_parallel_size"
+
+
+def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    """Look for values other than the default."""
+    if settings.get("trainer.use_v1") is False:
+        return
+    for key, (default, cure) in DEAD.items():
+        value = settings.get(key, default)
+        if value == default or (key.startswith("critic.ulysses") and settings.get(COVERED) == value):
+            continue
+        if key.startswith("critic.") and not uses_critic(settings):
+            continue
+        yield KeyFinding(key, f"{key} = {value!r} has no reader", cure, severity=Severity.WARNING)
+    cap = settings.get("algorithm.filter_groups.max_num_gen_batches")
+    if settings.get("algorithm.filter_groups.enable") and cap:
+        key = "algorithm.filter_groups.max_num_gen_batches"
+        yield KeyFinding(key, f"{key} = {cap} is no limit here", "leave it out", severity=Severity.WARNING)

@@ -1,0 +1,101 @@
+"""distillation that does not fit its teachers
+
+## What it checks
+
+With `distillation.enabled` the pool has nodes and GPUs and holds its teachers exactly; each teacher has a model and,
+with several, a key of its own; the loss is one that learns from the teacher; the teacher's engine holds prompt,
+response and one token.
+
+## Why it matters
+
+verl builds the teachers after the actor is loaded and raises there.
+
+## Bad
+
+```yaml
+distillation.enabled: true
+distillation.nnodes: 0
+distillation.teacher_models.teacher_model.model_path: Qwen/Qwen2.5-7B-Instruct
+```
+
+## Good
+
+```yaml
+distillation.enabled: true
+distillation.nnodes: 1
+distillation.n_gpus_per_node: 8
+distillation.teacher_models.teacher_model.model_path: Qwen/Qwen2.5-7B-Instruct
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orbiter_spec.lower.checks.finding import KeyFinding
+
+TEACHERS = "distillation.teacher_models."
+
+
+def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    """Look at the pool, the teachers and the loss."""
+    if not settings.get("distillation.enabled"):
+        return
+    nodes, each = settings.get("distillation.nnodes", 0), settings.get("distillation.n_gpus_per_node", 8)
+    for key, value in (("distillation.nnodes", nodes), ("distillation.n_gpus_per_node", each)):
+        if value <= 0:
+            yield KeyFinding(key, f"{key} = {value}", f"set {key} to at least 1")
+    names = sorted({key.removeprefix(TEACHERS).partition(".")[0] for key in settings if key.startswith(TEACHERS)})
+    used = [name for name in names if len(names) == 1 or name != "teacher_model"]
+    yield from _loss(settings)
+    yield from _teachers(settings, used)
+    if nodes > 0 and each > 0:
+        yield from _pool(settings, used, nodes * each)
+
+
+def _loss(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    home = "distillation.distillation_loss"
+    if settings.get(f"{home}.loss_mode", "k3") == "k1" and not settings.get(f"{home}.use_policy_gradient"):
+        note = "the gradient of k1 does not depend on the teacher"
+        yield KeyFinding(f"{home}.loss_mode", note, f"use k3, or set {home}.use_policy_gradient")
+
+
+def _teachers(settings: Mapping[str, Any], names: list[str]) -> Iterator[KeyFinding]:
+    seen: dict[Any, str] = {}
+    longest = settings.get("data.max_prompt_length", 512) + settings.get("data.max_response_length", 512) + 1
+    for name in names:
+        home = f"{TEACHERS}{name}"
+        if settings.get(f"{home}.model_path") is None:
+            yield KeyFinding(f"{home}.model_path", "the teacher has no model", f"set {home}.model_path")
+        limit = settings.get(f"{home}.inference.max_model_len")
+        if limit is not None and limit < longest:
+            note = f"{limit} tokens for a prompt, a response and one more: {longest}"
+            yield KeyFinding(f"{home}.inference.max_model_len", note, f"use {longest}, or null")
+        key = settings.get(f"{home}.key")
+        if len(names) > 1 and (key is None or key in seen):
+            note = "the teacher has no key" if key is None else f"{key!r} is also {seen[key]}'s"
+            yield KeyFinding(f"{home}.key", note, "give each teacher a key of its own")
+        seen[key] = name
+
+
+def _pool(settings: Mapping[str, Any], names: list[str], gpus: int) -> Iterator[KeyFinding]:
+    sizes = {name: _replica(settings, f"{TEACHERS}{name}.inference") for name in names}
+    if len(names) == 1:
+        replica = sizes[names[0]]
+        if gpus % replica:
+            note = f"a teacher of {replica} GPUs does not divide {gpus}"
+            yield KeyFinding("distillation.n_gpus_per_node", note, f"use a multiple of {replica}")
+        return
+    wanted = sum(size * (settings.get(f"{TEACHERS}{name}.num_replicas") or 0) for name, size in sizes.items())
+    if wanted != gpus:
+        note = f"teachers take {wanted} GPUs, the pool has {gpus}"
+        yield KeyFinding("distillation.n_gpus_per_node", note, f"use {wanted} GPUs in all")
+
+
+def _replica(settings: Mapping[str, Any], home: str) -> int:
+    words = ("tensor_model_parallel_size", "data_parallel_size", "pipeline_model_parallel_size")
+    size = 1
+    for word in words:
+        size *= settings.get(f"{home}.{word}", 2 if word.startswith("tensor") else 1) or 1
+    return size

@@ -1,0 +1,37 @@
+"""trainer that is on its way out
+
+## What it checks
+
+`trainer.use_v1` is true.
+
+## Why it matters
+
+The older trainer is deprecated, reads other keys, and these rules are about the newer one.
+
+## Bad
+
+```yaml
+trainer.use_v1: false
+```
+
+## Good
+
+```yaml
+trainer.use_v1: true
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orbiter_spec.diagnostics import Severity
+from orbiter_spec.lower.checks.finding import KeyFinding
+
+
+def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    """Look at the switch."""
+    if settings.get("trainer.use_v1") is False:
+        note = "the older trainer is deprecated; rules about the newer one may not hold"
+        yield KeyFinding("trainer.use_v1", note, "leave it out", severity=Severity.WARNING)

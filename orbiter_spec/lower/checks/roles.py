@@ -1,0 +1,24 @@
+"""Which roles a resolved configuration turns on, as verl's trainer decides it (`trainer/ppo/utils.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def uses_critic(settings: Mapping[str, Any]) -> bool:
+    """True when a value model is trained: switched on, or needed by the estimator."""
+    switch = settings.get("critic.enable")
+    return bool(switch) if switch is not None else settings.get("algorithm.adv_estimator", "gae") == "gae"
+
+
+def uses_reference(settings: Mapping[str, Any]) -> bool:
+    """True when a KL term needs a reference."""
+    return bool(settings.get("algorithm.use_kl_in_reward") or settings.get("actor_rollout_ref.actor.use_kl_loss"))
+
+
+def uses_adapters(settings: Mapping[str, Any]) -> bool:
+    """True when the actor has adapters, and is its own reference without them."""
+    model = "actor_rollout_ref.model"
+    ranks = (settings.get(f"{model}.lora.rank"), settings.get(f"{model}.lora_rank"))
+    return any((rank or 0) > 0 for rank in ranks) or settings.get(f"{model}.lora_adapter_path") is not None
