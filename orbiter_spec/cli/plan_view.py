@@ -13,6 +13,7 @@ from typing import Any
 
 FOLLOWING = "follow_actor"
 NODES_DRAWN = 2
+SERVING = {"rollout": "r", "reward model": "m", "teacher": "t"}
 GIB = 1024**3
 
 
@@ -52,11 +53,14 @@ def _batches(plan: dict[str, Any], width: int) -> Iterator[str]:
         return
     minibatches = -(-chain["prompts"] // chain["minibatch_prompts"])
     yield "batch"
-    yield f"  {chain['prompts']} prompts x {chain['samples_per_prompt']} samples = {chain['sequences']:,} sequences a step"
+    samples, sequences = chain["samples_per_prompt"], chain["sequences"]
+    yield f"  {chain['prompts']} prompts x {samples} samples = {sequences:,} sequences a step"
     yield f"  / {chain['data_parallel_size']} data-parallel ranks = {chain['sequences_per_worker']} sequences each"
-    yield f"  {_count(minibatches, 'mini-batch', 'mini-batches')} of {chain['minibatch_prompts']} prompts, {_micro(chain)}"
+    parts = _count(minibatches, "mini-batch", "mini-batches")
+    yield f"  {parts} of {chain['minibatch_prompts']} prompts, {_micro(chain)}"
     yield f"  {_count(chain['optimizer_steps'], 'optimiser step')} a step; {_steps(plan)}"
-    yield f"  at most {_amount(chain['max_tokens'])} tokens a step; {_amount(chain['expected_tokens'])} if half the limits are used"
+    expected = _amount(chain["expected_tokens"])
+    yield f"  at most {_amount(chain['max_tokens'])} tokens a step; {expected} if half the limits are used"
 
 
 def _micro(chain: dict[str, Any]) -> str:
@@ -78,10 +82,11 @@ def _steps(plan: dict[str, Any]) -> str:
 
 def _pools(plan: dict[str, Any], width: int) -> Iterator[str]:
     yield "pools"
-    first_replica = 0
+    replicas = 0
     for pool in plan["pools"]:
-        yield from _pool(pool, first_replica, width)
-        first_replica += pool["replicas"]
+        rollout = "rollout" in pool["roles"]
+        yield from _pool(pool, replicas if rollout else 0, width)
+        replicas += pool["replicas"] if rollout else 0
 
 
 def _pool(pool: dict[str, Any], first_replica: int, width: int) -> Iterator[str]:
@@ -127,19 +132,22 @@ def _node(pool: dict[str, Any], node: int, start: int, processes: int, first_rep
 
 
 def _cell(pool: dict[str, Any], role: str, rank: int, first_replica: int) -> str:
-    """The rank of a training role; for the rollout its replica, the same number for GPUs that share it."""
-    if role != "rollout":
+    """The rank of a training role; for one that serves its replica, the same number for GPUs that share it."""
+    letter = SERVING.get(role)
+    if letter is None:
         return str(rank)
+    if role not in (pool["roles"][0], "rollout") or not pool["replica_processes"]:
+        return letter
     replica = rank // pool["replica_processes"]
-    return f"r{first_replica + replica}" if replica < pool["replicas"] else "-"
+    return f"{letter}{first_replica + replica}" if replica < pool["replicas"] else "-"
 
 
 def _rest(pool: dict[str, Any], start: int, stop: int, first_replica: int) -> str:
     parts = []
-    if any(role != "rollout" for role in pool["roles"]):
+    if any(role not in SERVING for role in pool["roles"]):
         parts.append(f"ranks {start}-{stop - 1}")
     if pool["replicas"]:
-        parts.append(f"replicas up to r{first_replica + pool['replicas'] - 1}")
+        parts.append(f"replicas up to {first_replica + pool['replicas'] - 1}")
     return ", ".join(parts)
 
 
@@ -173,7 +181,8 @@ def _memory(plan: dict[str, Any], width: int) -> Iterator[str]:
             line, width, subsequent_indent=" " * 33, drop_whitespace=True, break_on_hyphens=False
         ) or [line]
     host = memory["host_bytes_per_node"]
-    yield f"  host memory per node {_span(host)} GiB; one checkpoint {memory['checkpoint_bytes'] / GIB:.1f} GiB on disk{_kept(memory)}"
+    checkpoint = f"{memory['checkpoint_bytes'] / GIB:.1f}"
+    yield f"  host memory per node {_span(host)} GiB; one checkpoint {checkpoint} GiB on disk{_kept(memory)}"
     for assumption in memory["assumptions"]:
         yield from textwrap.wrap(f"assuming {assumption}", width, initial_indent="  ", subsequent_indent="    ")
 

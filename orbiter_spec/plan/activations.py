@@ -15,6 +15,7 @@ from orbiter_spec.plan.model import Plan
 from orbiter_spec.plan.model_facts import ModelFacts
 from orbiter_spec.plan.sharding import Layout, layer_parameters
 
+VERL_TOKENS = 16_384
 MEAN_SHARE = 0.3
 SPREAD = 0.5
 SAVED_WIDTHS = 1
@@ -56,7 +57,7 @@ def micro_batch_tokens(plan: Plan, route: str, sequences: int, laid: Layout) -> 
     split = laid.sequence * laid.context
     dynamic = plan.get(f"{route}.dynamic", plan.get(f"{route}.tokens") is not None)
     if dynamic:
-        budget = int(plan.get(f"{route}.tokens", 16_384))
+        budget = int(plan.get(f"{route}.tokens") or VERL_TOKENS)
         return _tokens(sequences, longest, split, budget, packed=True)
     held = min(int(plan.get(f"{route}.sequences") or sequences), sequences)
     return _tokens(held, longest, split, None, packed=bool(plan.get("hardware.train.remove_padding", True)))
@@ -102,7 +103,9 @@ def _inner_width(facts: ModelFacts) -> int:
     return active // (3 * facts.hidden * facts.layers)
 
 
-def logits(facts: ModelFacts, laid: Layout, tokens: Estimate, *, backward: bool, entropy: bool, fused: bool) -> Estimate:
+def logits(
+    facts: ModelFacts, laid: Layout, tokens: Estimate, *, backward: bool, entropy: bool, fused: bool
+) -> Estimate:
     """Scores over the vocabulary. Low: one copy in 16 bits, changed in place. High: copies in 32 bits."""
     if fused:
         return tokens.times(facts.hidden * SINGLE)

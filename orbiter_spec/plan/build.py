@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from orbiter_spec.plan.algorithms import apply_preset
-from orbiter_spec.plan.roles import follow_actor
 from orbiter_spec.plan.batches import fit_batches
 from orbiter_spec.plan.given import flatten
 from orbiter_spec.plan.hardware import place_hardware
 from orbiter_spec.plan.known import recall_model
 from orbiter_spec.plan.memory import estimate_memory
 from orbiter_spec.plan.model import Plan, Rows
+from orbiter_spec.plan.offload import share_gpus
 from orbiter_spec.plan.pools import size_pools
+from orbiter_spec.plan.roles import follow_actor
 from orbiter_spec.plan.rollout import shape_rollout
 from orbiter_spec.plan.schedule import schedule_run
 from orbiter_spec.spec.experiment import Experiment
@@ -24,6 +25,7 @@ PASSES: tuple[Callable[[Plan], Plan], ...] = (
     fit_batches,
     shape_rollout,
     schedule_run,
+    share_gpus,
     follow_actor,
     size_pools,
     estimate_memory,

@@ -11,7 +11,5 @@ from orbiter_spec.plan.model import Decision, Plan
 
 def decide(plan: Plan, by: str, choices: Mapping[str, tuple[Any, str]]) -> Plan:
     """`plan` with each open route of `choices` (route to value and reason) decided by the pass `by`."""
-    fresh = {
-        route: Decision(route, value, by, why) for route, (value, why) in choices.items() if plan.is_open(route)
-    }
+    fresh = {route: Decision(route, value, by, why) for route, (value, why) in choices.items() if plan.is_open(route)}
     return replace(plan, decided={**plan.decided, **fresh}) if fresh else plan

@@ -9,7 +9,6 @@ from orbiter_spec.spec.base import Section
 from orbiter_spec.spec.experiment import Experiment
 
 
-
 def flatten(experiment: Experiment) -> dict[str, Any]:
     """Every value that was written, by its route. `dataset.train` and `rewards` stay lists of models."""
     return dict(_walk(experiment, ""))

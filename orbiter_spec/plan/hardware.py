@@ -1,7 +1,8 @@
 """Pass: which engines run where.
 
 A CPU run is verl's real trainer on logical GPUs of Ray: one process each, FSDP2 over gloo, generation by transformers,
-everything in float32 so that rollout and actor agree to the last digit. Settings that need CUDA kernels are decided off.
+everything in float32 so that rollout and actor agree to the last digit. Settings that need CUDA kernels are decided
+off.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pass: the memory of one step, per GPU and phase, and whether it fits.
 
-What training holds (weights, gradients, optimiser) is exact; activations and scores depend on lengths nobody knows yet
-and carry a range (activations.py). A phase is the set of things held at the same time on the fullest GPU. The verdict is
-that of the worst phase: `fits` when what is expected fits, `may not fit` when only the low end does, `does not fit`
+What training holds (weights, gradients, optimiser) is exact; activations and scores depend on lengths nobody knows
+yet and carry a range (activations.py). A phase is the set of things held at the same time on the fullest GPU. The verdict
+is that of the worst phase: `fits` when what is expected fits, `may not fit` when only the low end does, `does not fit`
 when not even that. It is judged by the expected amount because the high end, every sequence at its limit at once, would
 call most runs that work impossible; the plan shows that end all the same.
 
@@ -31,15 +31,8 @@ from orbiter_spec.plan.activations import (
 )
 from orbiter_spec.plan.model import Memory, Phase, Plan, Use
 from orbiter_spec.plan.model_facts import ModelFacts, find_facts
-from orbiter_spec.plan.sharding import (
-    TYPE_BYTES,
-    Layout,
-    State,
-    layout,
-    rollout_weight_bytes,
-    training_state,
-    value_model,
-)
+from orbiter_spec.plan.rollout_size import cache_bytes_per_token, least_bytes, weight_bytes
+from orbiter_spec.plan.sharding import Layout, State, layout, training_state, value_model
 
 OVERHEAD = Estimate(int(1.0 * GIB), int(2.0 * GIB), int(4.0 * GIB))
 ENGINE_WORK = Estimate(int(0.3 * GIB), int(0.8 * GIB), int(3.0 * GIB))
@@ -96,37 +89,26 @@ def estimate_memory(plan: Plan) -> Plan:
 
 def lora_rank(plan: Plan) -> int:
     """Rank of the adapters, 0 when full weights are trained."""
-    return int(plan.get("agent.model.lora.rank", 0))
+    return _rank(plan, "agent.model")
 
 
-def engine_weights(plan: Plan, facts: ModelFacts) -> int:
-    """Bytes of the rollout's weights on one GPU of a replica."""
-    kept = str(plan.get("hardware.rollout.dtype", "bfloat16"))
-    size: float = TYPE_BYTES.get(kept, 2)
-    if "fp8" in str(plan.get("hardware.rollout.quantization", "")):
-        size = 1
-    parallel = {name: int(plan.get(f"hardware.rollout.{name}_parallel", 1)) for name in ("tensor", "pipeline", "expert")}
-    return rollout_weight_bytes(facts, parallel["tensor"], parallel["pipeline"], parallel["expert"], size)
-
-
-def cache_bytes_per_token(plan: Plan, facts: ModelFacts) -> int:
-    """Bytes of KV cache that one token takes on one GPU of a replica; a latent cache is not divided by tensors."""
-    tensor, pipeline = (int(plan.get(f"hardware.rollout.{name}_parallel", 1)) for name in ("tensor", "pipeline"))
-    kind = TYPE_BYTES.get(str(plan.get("hardware.rollout.dtype", "bfloat16")), 2)
-    divided = min(tensor, facts.kv_heads) if facts.cache_width == 2 * facts.kv_heads * facts.head_dim else 1
-    return max(1, facts.cache_width * facts.layers * kind // (divided * pipeline))
+def _rank(plan: Plan, model: str) -> int:
+    return int(plan.get(f"{model}.lora.rank") or 0)
 
 
 def _trained(plan: Plan, facts: ModelFacts) -> Iterator[Trained]:
     optimizer = str(plan.get("algorithm.optimizer.name", "AdamW"))
     laid = layout(plan)
-    yield Trained("actor", facts, laid, training_state(facts, laid, lora_rank(plan), optimizer), *_offloads(plan, "train"))
+    yield Trained(
+        "actor", facts, laid, training_state(facts, laid, lora_rank(plan), optimizer), *_offloads(plan, "train")
+    )
     if plan.needs_critic:
         path = plan.path("algorithm.critic.model.path")
         own = facts if path is None else find_facts(str(path)) or facts
         model, laid = value_model(own), layout(plan, "critic")
         optimizer = str(plan.get("algorithm.critic.optimizer.name", "AdamW"))
-        yield Trained("critic", model, laid, training_state(model, laid, 0, optimizer), *_offloads(plan, "critic"))
+        rank = _rank(plan, "algorithm.critic.model")
+        yield Trained("critic", model, laid, training_state(model, laid, rank, optimizer), *_offloads(plan, "critic"))
 
 
 def _offloads(plan: Plan, role: str) -> tuple[bool, bool]:
@@ -138,14 +120,14 @@ def _offloads(plan: Plan, role: str) -> tuple[bool, bool]:
 
 
 def _phases(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...], capacity: int | None) -> Iterator[Phase]:
-    resident = tuple(
-        _use(model.role, "resident state", exactly(model.resident)) for model in trained if model.resident
-    )
+    resident = tuple(_use(model.role, "resident state", exactly(model.resident)) for model in trained if model.resident)
     reference = tuple(_resident_reference(plan, facts))
     yield Phase("rollout", "global_pool", (*resident, *reference, *_rollout(plan, facts, capacity)))
     kept = tuple(_kept_engine(plan, facts, capacity))
     actor = trained[0]
-    others = tuple(_use(model.role, "resident state", exactly(model.resident)) for model in trained[1:] if model.resident)
+    others = tuple(
+        _use(model.role, "resident state", exactly(model.resident)) for model in trained[1:] if model.resident
+    )
     yield Phase("log-probabilities", "global_pool", (*others, *reference, *kept, *_scoring(plan, actor)))
     for model in trained:
         idle = tuple(
@@ -161,9 +143,9 @@ def _phases(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...], capacit
 
 def _rollout(plan: Plan, facts: ModelFacts, capacity: int | None) -> Iterator[Use]:
     """The engine takes its share of the GPU whatever it needs; the cache is what the weights leave of it."""
-    weights = engine_weights(plan, facts)
+    weights = weight_bytes(plan, facts)
     yield _use("rollout", "weights", exactly(weights))
-    least = cache_bytes_per_token(plan, facts) * int(plan.get("hardware.rollout.max_sequence_tokens", 1024))
+    least = least_bytes(plan, facts) - weights
     share = _share(plan, capacity)
     if share is None:
         yield _use("rollout", "KV cache", Estimate(least, least, 64 * least))
@@ -183,7 +165,7 @@ def _kept_engine(plan: Plan, facts: ModelFacts, capacity: int | None) -> Iterato
     if plan.get("hardware.rollout.free_cache", True) and not plan.on_cpu:
         return
     share = _share(plan, capacity)
-    yield _use("rollout", "kept", exactly(engine_weights(plan, facts) if share is None else share))
+    yield _use("rollout", "kept", exactly(weight_bytes(plan, facts) if share is None else share))
 
 
 def _resident_reference(plan: Plan, facts: ModelFacts) -> Iterator[Use]:
@@ -229,7 +211,9 @@ def _pass(plan: Plan, model: Trained) -> Estimate:
     held = batches.minibatch_prompts * batches.samples_per_prompt // batches.data_parallel_size if batches else 1
     route = "hardware.critic.micro_batch" if model.role == "critic" else "hardware.train.micro_batch"
     tokens = micro_batch_tokens(plan, route, max(1, held), laid)
-    recompute = bool(plan.get("hardware.train.gradient_checkpointing", True)) and not laid.megatron
+    recompute = bool(plan.get("hardware.train.gradient_checkpointing", True))
+    if laid.megatron:
+        recompute = plan.get("hardware.train.recompute.granularity") == "full"
     offload = bool(plan.get("hardware.train.activation_offload", False))
     work = layer_work(facts, laid, tokens)
     if model.role != "critic":
@@ -255,8 +239,7 @@ def _verdict(plan: Plan, facts: ModelFacts, phases: tuple[Phase, ...], capacity:
         return UNKNOWN, "the accelerator's memory is unknown"
     share = _share(plan, capacity)
     if share is not None:
-        weights = engine_weights(plan, facts)
-        least = weights + cache_bytes_per_token(plan, facts) * int(plan.get("hardware.rollout.max_sequence_tokens", 1024))
+        least = least_bytes(plan, facts)
         if least + ENGINE_WORK.low > share:
             return TOO_LARGE, f"rollout: weights and one sequence take {_gib(least)} of its share of {_gib(share)}"
     worst = max(phases, key=lambda phase: (phase.low > capacity, phase.expected))
@@ -270,7 +253,7 @@ def _cache_tokens(plan: Plan, facts: ModelFacts, capacity: int | None) -> int | 
     share = _share(plan, capacity)
     if share is None:
         return None
-    left = share - engine_weights(plan, facts) - ENGINE_WORK.expected
+    left = share - weight_bytes(plan, facts) - ENGINE_WORK.expected
     return max(0, left // cache_bytes_per_token(plan, facts)) * int(plan.get("hardware.rollout.data_parallel", 1))
 
 
@@ -282,7 +265,7 @@ def _host(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...]) -> tuple[
     if plan.needs_reference and not lora_rank(plan) and (not laid.megatron or _offloads(plan, "reference")[0]):
         waiting += training_state(facts, laid).weights
     if lora_rank(plan) and not plan.on_cpu:
-        waiting += engine_weights(plan, facts)
+        waiting += weight_bytes(plan, facts)
     copies = each if facts.tied_embeddings else 1
     loading = 0 if trained[0].laid.megatron else copies * facts.parameters * trained[0].laid.weight_bytes
     return each * waiting, each * waiting + loading
@@ -300,7 +283,7 @@ def _checkpoint(plan: Plan, trained: tuple[Trained, ...]) -> int:
 
 
 def _assumptions(plan: Plan, capacity: int | None) -> Iterator[str]:
-    yield f"low: sequences average {MEAN_SHARE:.0%} of their limits; expected: the fullest of many micro-batches then"
+    yield f"low: sequences average {MEAN_SHARE:.0%} of their limits; expected: the fullest of many micro-batches"
     yield "high: every sequence at its limit, and no kernel that fuses"
     yield f"{_gib(OVERHEAD.low)} to {_gib(OVERHEAD.high)} of CUDA contexts, NCCL buffers and the sleeping engine"
     if lora_rank(plan):
@@ -311,5 +294,3 @@ def _assumptions(plan: Plan, capacity: int | None) -> Iterator[str]:
 
 def _gib(amount: int) -> str:
     return f"{amount / GIB:.1f} GiB"
-
-

@@ -196,7 +196,7 @@ class Plan:
     @property
     def on_cpu(self) -> bool:
         """True for a run without accelerators."""
-        return self.experiment.hardware.on_cpu
+        return bool(self.experiment.hardware.on_cpu)
 
     @property
     def gpus(self) -> int:
@@ -206,9 +206,9 @@ class Plan:
     @property
     def needs_reference(self) -> bool:
         """True when a KL term makes verl load the reference model."""
-        return self.get("algorithm.kl.apply", "none") != "none"
+        return str(self.get("algorithm.kl.apply", "none")) != "none"
 
     @property
     def needs_critic(self) -> bool:
         """True when the advantage estimator learns a value function."""
-        return bool(self.get("algorithm.estimator") == "gae")
+        return str(self.get("algorithm.estimator")) == "gae"

@@ -2,8 +2,8 @@
 
 Facts come from config.json in a local folder, else in the Hugging Face cache of this machine, else from the table of
 families that ships with us (model_families.json), else there are none: the plan then says that it does not know, and
-keeps plain defaults. Nothing is downloaded. Where the facts were found is named without a path, so that a plan reads the
-same on every machine.
+keeps plain defaults. Nothing is downloaded. Where the facts were found is named without a path, so that a plan reads
+the same on every machine.
 """
 
 from __future__ import annotations
