@@ -52,29 +52,32 @@ class _Build:
 
     def run(self) -> BuildResult:
         self.converter = Converter(self.request, self.problems)
+        files: tuple[Path, ...] = ()
         try:
-            aside = self._choose()
-            for position, row in enumerate(self._rows(TRAIN, self.request.train)):
-                self._take(row, VALIDATION if position in aside else TRAIN)
-            for row in _first(self._rows(VALIDATION, self.request.validation), self.request.validation_limit):
-                self._take(row, VALIDATION)
-            for sink in self.sinks.values():
-                sink.close()
+            self._take_all()
+            self._report_empty()
+            files = () if self.problems.any else self._finish()
         except UnfitRowsError as error:
             self.problems.add(self.request.train[0], "ORB416", f"rows do not fit together: {error}")
-        except BaseException:
-            self._discard()
-            raise
-        self._report_empty()
-        return self._result()
-
-    def _result(self) -> BuildResult:
+        finally:
+            for sink in self.sinks.values():
+                sink.discard()
         train, validation = self._counts()
-        if self.problems.any:
-            self._discard()
-        files = () if self.problems.any else tuple(sink.publish() for sink in self.sinks.values())
         exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
         return BuildResult(train, validation, self.problems.diagnostics(), files, exact)
+
+    def _take_all(self) -> None:
+        aside = self._choose()
+        for position, row in enumerate(self._rows(TRAIN, self.request.train)):
+            self._take(row, VALIDATION if position in aside else TRAIN)
+        for row in _first(self._rows(VALIDATION, self.request.validation), self.request.validation_limit):
+            self._take(row, VALIDATION)
+
+    def _finish(self) -> tuple[Path, ...]:
+        """All files are complete before the first gets its name."""
+        for sink in self.sinks.values():
+            sink.close()
+        return tuple(sink.publish() for sink in self.sinks.values())
 
     def _choose(self) -> frozenset[int]:
         """Positions of the training rows that are set aside; a check counts them and does not move them."""
@@ -108,10 +111,6 @@ class _Build:
             if split not in self.sinks:
                 self.sinks[split] = ParquetSink(self.out / f"{split}.parquet")
             self.sinks[split].add(converted)
-
-    def _discard(self) -> None:
-        for sink in self.sinks.values():
-            sink.discard()
 
     def _sources(self) -> Iterator[tuple[str, SourceRequest]]:
         yield from ((TRAIN, source) for source in self.request.train)

@@ -23,7 +23,7 @@ from jinja2.utils import Namespace
 
 from orbiter_spec.diagnostics import nearest
 
-BUDGET = 2_000_000
+BUDGET = 300_000
 """Characters, items and loop turns that one rendering may cost, beside eight times the size of its row."""
 
 _FILTERS = """
@@ -143,7 +143,7 @@ class _Environment(ImmutableSandboxedEnvironment):
                 total += len(item)
             elif isinstance(item, int):
                 total += item.bit_length() // 4
-            elif isinstance(item, Mapping):
+            elif isinstance(item, dict):
                 waiting.extend(item)
                 waiting.extend(item.values())
             elif isinstance(item, (list, tuple, set)):
@@ -159,7 +159,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def turns(self, values: Iterable[Any]) -> Iterable[Any]:
         """The values of a loop: paid at once when they are at hand, else one by one."""
-        if isinstance(values, (str, list, tuple, range, Mapping)):
+        if isinstance(values, (str, list, tuple, range, dict)):
             self.spend(len(values) + 1)
             return values
         return self._each(values)

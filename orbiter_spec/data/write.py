@@ -48,7 +48,7 @@ class ParquetSink:
         return self.path
 
     def discard(self) -> None:
-        """Leave nothing behind; the file that had the name before stays."""
+        """Leave nothing behind but what was published."""
         if self._writer is not None:
             self._writer.close()
         self._unfinished.unlink(missing_ok=True)
