@@ -1,7 +1,7 @@
 """A report as JUnit XML, for build servers that show test results and nothing else.
 
-An error is a failed case of the file it stands in; warnings and notes pass and keep their text as output. A report without
-findings has one passed case, because an empty suite reads as a check that did not run.
+An error is a failed case of the file it stands in; warnings and notes pass and keep their text as output. A report
+without findings has one passed case, because an empty suite reads as a check that did not run.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from orbiter_spec import __version__
 from orbiter_spec.diagnostics.model import Diagnostic, Place, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -16,7 +17,7 @@ def render(report: Report) -> str:
     """The report as one SARIF log with one run, without a line break at the end."""
     ids = sorted({found.id for found in report})
     run = {
-        "tool": {"driver": {"name": "orbiter-spec", "rules": [{"id": id} for id in ids]}},
+        "tool": {"driver": {"name": "orbiter-spec", "version": __version__, "rules": [{"id": id} for id in ids]}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(found, ids.index(found.id)) for found in report],
     }

@@ -1,7 +1,7 @@
 """One source line as a terminal shows it: made printable, cut to a window around the caret, with columns counted.
 
-A column of a place is a character, a column of a terminal is not: tabs, wide and combining characters differ, and control
-characters must not reach the terminal at all. Everything here is counted per character, then summed.
+A column of a place is a character, a column of a terminal is not: tabs, wide and combining characters differ, and
+control characters must not reach the terminal at all. Everything here is counted per character, then summed.
 """
 
 from __future__ import annotations

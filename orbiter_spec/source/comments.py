@@ -1,20 +1,23 @@
 """`# orbiter: ignore[ORB203, ORB204] reason`: findings a person has decided to live with.
 
-A comment behind a value covers its own line; a comment that stands alone covers the next line that is neither empty nor a
-comment. Text that only looks like one, inside a string, is left alone: the spans of all scalars are known.
+A comment behind a value covers its own line; a comment that stands alone covers the next line that is neither empty
+nor a comment. Text that only looks like one, inside a string, is left alone: the spans of all scalars are known. A
+comment that starts like one and is none gets a warning, since silence would read as obedience.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from orbiter_spec.diagnostics import Place
-from orbiter_spec.source.nodes import Mapping, Node, Scalar, Sequence
-from orbiter_spec.source.text import Source
+from orbiter_spec.diagnostics import Diagnostic, Place, Severity
+from orbiter_spec.source.nodes import Scalar
+from orbiter_spec.source.text import BREAK, Source
 
-_COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*orbiter:[ \t]*ignore\[([^\]\r\n]*)\][ \t]*([^\r\n]*)", re.MULTILINE)
+_COMMENT = re.compile(r"(?:(?<=\s)|^)#[ \t]*orbiter:(?P<words>[^\r\n]*)", re.MULTILINE)
+_IGNORE = re.compile(r"[ \t]*ignore\[[ \t]*(?P<ids>ORB\d{3}(?:[ \t]*,[ \t]*ORB\d{3})*)[ \t]*\](?P<reason>.*)")
 
 
 class Ignore(NamedTuple):
@@ -26,40 +29,39 @@ class Ignore(NamedTuple):
     line: int
 
 
-def find_ignores(source: Source, scalars: list[Scalar]) -> Iterator[Ignore]:
-    """The ignore comments of one text, `scalars` being everything written in it."""
-    for found in _COMMENT.finditer(source.text):
-        if any(scalar.start <= found.start() < scalar.end for scalar in scalars if scalar.source is source):
+def find_ignores(source: Source, scalars: list[Scalar]) -> tuple[list[Ignore], list[Diagnostic]]:
+    """The ignore comments of one text, `scalars` being everything written in it, and a warning for each that is bad."""
+    ignores: list[Ignore] = []
+    found: list[Diagnostic] = []
+    lines = _value_lines(source)
+    for comment in _comments(source, scalars):
+        place = source.place(comment.start(), comment.end())
+        words = _IGNORE.fullmatch(comment["words"])
+        if words is None:
+            found.append(_misspelt(place))
             continue
-        ids = tuple(part.strip() for part in found[1].split(",") if part.strip())
-        place = source.place(found.start(), found.end())
-        yield Ignore(place, ids, found[2].strip(), _covered_line(source, place))
+        ids = tuple(id.strip() for id in words["ids"].split(","))
+        following = bisect_left(lines, place.line)
+        covered = lines[following] if following < len(lines) else place.line
+        ignores.append(Ignore(place, ids, words["reason"].strip(), covered))
+    return ignores, found
 
 
-def _covered_line(source: Source, place: Place) -> int:
-    if not place.text.lstrip().startswith("#"):
-        return place.line
-    for line in range(place.line + 1, len(source.starts) + 1):
-        text = source.line_text(line).strip()
-        if text and not text.startswith("#"):
-            return line
-    return place.line
+def _comments(source: Source, scalars: list[Scalar]) -> Iterator[re.Match[str]]:
+    """What starts like one of our comments and lies in no scalar."""
+    spans = sorted((scalar.start, scalar.end) for scalar in scalars if scalar.source is source)
+    for comment in _COMMENT.finditer(source.text):
+        before = bisect_right(spans, (comment.start(), len(source.text) + 1)) - 1
+        if before < 0 or comment.start() >= spans[before][1]:
+            yield comment
 
 
-def all_scalars(root: Node) -> list[Scalar]:
-    """Every key and value below `root`, each once."""
-    scalars: list[Scalar] = []
-    seen: set[int] = set()
-    waiting: list[Node] = [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Scalar):
-            scalars.append(node)
-        elif isinstance(node, Sequence):
-            waiting.extend(node.items)
-        elif isinstance(node, Mapping):
-            waiting.extend(part for entry in node.entries.values() for part in (entry.key, entry.value))
-    return scalars
+def _value_lines(source: Source) -> list[int]:
+    """The lines that hold more than a comment, in order."""
+    lines = enumerate(BREAK.split(source.text), start=1)
+    return [line for line, text in lines if text.strip() and not text.lstrip().startswith("#")]
+
+
+def _misspelt(place: Place) -> Diagnostic:
+    cure = "write # orbiter: ignore[ORB203] and the reason"
+    return Diagnostic("ORB013", "comment is not understood, and ignores nothing", place, "", cure, Severity.WARNING)

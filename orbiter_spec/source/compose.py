@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     CollectionEndEvent,
@@ -21,11 +22,11 @@ from ruamel.yaml.events import (
 )
 
 from orbiter_spec.diagnostics import Diagnostic, nearest
-from orbiter_spec.source.events import parse_events
-from orbiter_spec.source.limits import MAX_DEPTH, MAX_EXPANDED, MAX_NODES
+from orbiter_spec.source.events import StumbleError, TooDeepError, parse_events
+from orbiter_spec.source.limits import MAX_DEPTH, MAX_EXPANDED, MAX_FINDINGS, MAX_NODES
 from orbiter_spec.source.mappings import close_mapping
 from orbiter_spec.source.nodes import Mapping, Node, Scalar, Sequence
-from orbiter_spec.source.scalars import fault, resolve
+from orbiter_spec.source.scalars import fault, resolve, stand_in
 from orbiter_spec.source.syntax import explain
 from orbiter_spec.source.tags import check_tag
 from orbiter_spec.source.text import Source
@@ -91,6 +92,7 @@ class _Composer:
         wrong = tag or self.value_fault(node)
         if wrong:
             node.faulty = True
+            node.value = stand_in(node.value)
             self.found.append(wrong)
         return node
 
@@ -117,10 +119,11 @@ class _Composer:
     def open(self, event: CollectionStartEvent) -> None:
         self.count(event)
         if len(self.stack) >= MAX_DEPTH:
-            self.stop("ORB007", f"nested deeper than {MAX_DEPTH} levels", event, "", "a spec needs fewer than ten")
+            raise UnreadableError(_too_deep(self.source, event.start_mark.index))
         opened = _Open(event)
         wrong = check_tag(event, self.source)
         if wrong:
+            opened.faulty = True
             self.found.append(wrong)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
@@ -134,6 +137,7 @@ class _Composer:
             self.found.extend(close_mapping(node, opened.children))
         else:
             node = Sequence(self.source, start, end, opened.children)
+        node.faulty = node.faulty or opened.faulty
         self.measure(node, opened)
         return node
 
@@ -177,6 +181,11 @@ class _Composer:
         raise UnreadableError(Diagnostic(id, message, self.source.place(start, max(end, start + 1)), note, cure))
 
 
+def _too_deep(source: Source, offset: int) -> Diagnostic:
+    message = f"nested deeper than {MAX_DEPTH} levels"
+    return Diagnostic("ORB007", message, source.place(offset, offset + 1), help="a spec needs fewer than ten")
+
+
 def compose(source: Source, text: str | None = None) -> tuple[Node | None, list[Diagnostic]]:
     """The tree of `source`, or None with at least one diagnostic when there is none to be had.
 
@@ -187,8 +196,13 @@ def compose(source: Source, text: str | None = None) -> tuple[Node | None, list[
     try:
         for event in parse_events(source.text if text is None else text):
             composer.take(event)
+            if len(composer.found) >= MAX_FINDINGS:
+                return None, composer.found
+    except TooDeepError as error:
+        return None, [*composer.found, _too_deep(source, error.offset)]
     except UnreadableError as error:
         return None, [*composer.found, error.diagnostic]
-    except Exception as error:  # any text whatever may be given, and ruamel trips over some of them
-        return None, [*composer.found, explain(error, source)]
+    except (MarkedYAMLError, StumbleError) as error:
+        broken = explain(error, source)
+        return None, [*(found for found in composer.found if found.place != broken.place), broken]
     return composer.root, composer.found

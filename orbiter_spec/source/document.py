@@ -77,11 +77,11 @@ def _is_empty(node: Node) -> bool:
 
 
 def _faulty(node: Node, route: Route) -> Iterator[Route]:
-    if isinstance(node, Mapping):
+    if node.faulty:
+        yield route
+    elif isinstance(node, Mapping):
         for name, entry in node.entries.items():
             yield from _faulty(entry.value, (*route, name))
     elif isinstance(node, Sequence):
         for index, item in enumerate(node.items):
             yield from _faulty(item, (*route, index))
-    elif node.faulty:
-        yield route

@@ -1,19 +1,18 @@
 """`${env:NAME}` and `${env:NAME,default}` inside string values, filled in while reading.
 
-A plain value that is nothing but one interpolation is typed like YAML typed in its place, so `nodes: ${env:NODES,1}` is a
-number; quotes mean a string, here as everywhere. `$${env:NAME}` stands for the text itself. Keys are never touched, and
-what a variable holds is not looked through again.
+A plain value that is nothing but one interpolation is typed like YAML typed in its place, so `nodes: ${env:NODES,1}` is
+a number; quotes mean a string, here as everywhere. `$${env:NAME}` stands for the text itself. Keys are never touched,
+and what a variable holds is not looked through again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from collections.abc import Mapping as Environment
 
 from orbiter_spec.diagnostics import Diagnostic, Place, nearest
-from orbiter_spec.source.nodes import Node, Scalar, Sequence
-from orbiter_spec.source.scalars import fault, resolve
+from orbiter_spec.source.nodes import Node, Scalar, scalars_of
+from orbiter_spec.source.scalars import fault, resolve, stand_in
 
 _OPEN = "${env:"
 _INTERPOLATION = re.compile(r"(?P<escape>\$?)\$\{env:(?P<inside>[^}]*)(?P<close>\}?)")
@@ -23,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 def fill_environment(root: Node, environ: Environment[str, str]) -> list[Diagnostic]:
     """Replace every interpolation below `root` in place; unknown variables are reported and leave their text."""
     found: list[Diagnostic] = []
-    for scalar in _scalars(root):
+    for scalar in scalars_of(root):
         if isinstance(scalar.value, str) and _OPEN in scalar.value:
             found.extend(fill_scalar(scalar, environ))
     return found
@@ -50,6 +49,7 @@ def fill_scalar(scalar: Scalar, environ: Environment[str, str]) -> list[Diagnost
     reason = fault(scalar.value)
     if reason:
         id, message, cure = reason
+        scalar.value = stand_in(scalar.value)
         found.append(Diagnostic(id, message, scalar.place(), "after filling in the environment", cure))
     scalar.faulty = scalar.faulty or bool(found)
     return found
@@ -77,20 +77,3 @@ def _place(scalar: Scalar, written: str) -> Place:
     """Where the interpolation itself stands inside its value."""
     start = scalar.source.text.find(written, scalar.start, scalar.end)
     return scalar.place() if start < 0 else scalar.source.place(start, start + len(written))
-
-
-def _scalars(root: Node) -> Iterator[Scalar]:
-    """Every scalar below `root`, each once however many aliases lead to it."""
-    seen: set[int] = set()
-    waiting: list[Node] = [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Scalar):
-            yield node
-        elif isinstance(node, Sequence):
-            waiting.extend(node.items)
-        else:
-            waiting.extend(entry.value for entry in node.entries.values())

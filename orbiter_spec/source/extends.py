@@ -1,8 +1,8 @@
 """`extends: base.yaml` or a list: other files that a spec builds on, the later ones and the spec itself winning.
 
-A path is relative to the file that names it. Every problem with a named file is shown where it is named; problems inside
-it are shown inside it. A spec of which one part cannot be read is not read at all: what is missing would be reported as
-left out.
+A path is relative to the file that names it. Every problem with a named file is shown where it is named; problems
+inside it are shown inside it. A spec of which one part cannot be read is not read at all: what is missing
+would be reported as left out.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _at_extends(problem: Diagnostic, name: Scalar) -> Diagnostic:
-    """A file that cannot be opened is a mistake of the file that names it; a bad one is shown itself, with its namer."""
+    """A file that cannot be opened is a mistake where it is named; a bad one is shown itself, with its namer."""
     if problem.id in ("ORB001", "ORB002") and problem.place is not None:
         message = f"extended {problem.message}: {problem.place.file}"
         return Diagnostic("ORB010", message, name.place(), help=problem.help)

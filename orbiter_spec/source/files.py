@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from orbiter_spec.diagnostics import Diagnostic, Place
@@ -73,8 +74,10 @@ def _bounded(content: bytes, place: Place) -> bytes | Diagnostic:
 
 
 def _too_large(place: Place, size: int) -> Diagnostic:
-    message = f"file is larger than {MAX_BYTES >> 20} MiB ({size} bytes or more)"
-    return Diagnostic("ORB004", message, place, help="a spec is a few kilobytes; keep data in files that it names")
+    message = f"file is larger than {MAX_BYTES >> 10} KiB"
+    return Diagnostic(
+        "ORB004", message, place, f"{size} bytes or more", "a spec is a few kilobytes; keep data in files that it names"
+    )
 
 
 def _look_beside(path: Path) -> str:
@@ -128,7 +131,7 @@ def _check_lines(source: Source) -> list[Diagnostic]:
     if len(source.text) <= MAX_LINE:
         return []
     bounds = [*source.starts, len(source.text)]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         if end - start > MAX_LINE:
             message = f"line is longer than {MAX_LINE} characters"
             return [

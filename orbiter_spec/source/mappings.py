@@ -15,13 +15,14 @@ _MERGE = "<<"
 
 
 def close_mapping(node: Mapping, children: list[Node]) -> list[Diagnostic]:
-    """Fill `node` from alternating keys and values. Bad entries are reported and left out; the first of two keys stays."""
+    """Fill `node` from alternating keys and values. Bad entries are reported and left out; the first of two stays."""
     found: list[Diagnostic] = []
     merged: Entry | None = None
     for key, value in zip(children[::2], children[1::2], strict=True):
         wrong = _check_key(node, key, value, merged)
         if wrong:
             found.append(wrong)
+            node.faulty = node.faulty or _is_template(key)
         elif _is_merge(key):
             assert isinstance(key, Scalar)
             merged = Entry(key, value)
@@ -70,7 +71,7 @@ def _bare_template(key: Node) -> Diagnostic:
     place = key.source.place(key.start - 1, end)
     written = text[key.start - 1 : end]
     cure = f'quote it: "{written}"' if "\n" not in written and '"' not in written else "put it in quotes"
-    return Diagnostic("ORB021", "template is not quoted, so YAML reads it as a mapping", place, help=cure)
+    return Diagnostic("ORB005", "template is not quoted", place, "YAML reads { as a mapping", cure)
 
 
 def _merge_in(node: Mapping, merged: Entry) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ unfolded size and height are bounded. Nodes compare by identity and are never ch
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ from orbiter_spec.source.text import Source
 class Scalar:
     """One value or key. `plain` is false when it was quoted or written as a block.
 
-    `faulty` marks a value that has been reported already; `value` is then only a stand-in.
+    In every kind of node `faulty` marks a value that has been reported already and is only a stand-in.
     """
 
     source: Source
@@ -37,7 +38,7 @@ class Scalar:
 
 @dataclass(eq=False, slots=True)
 class Sequence:
-    """A list. Its span is the brackets, or the first dash. `faulty` marks a refused tag or key inside."""
+    """A list. Its span is the brackets, or the first dash."""
 
     source: Source
     start: int
@@ -45,6 +46,7 @@ class Sequence:
     items: list[Node]
     size: int = 1
     height: int = 1
+    faulty: bool = False
 
     def place(self) -> Place:
         """Where it starts."""
@@ -69,6 +71,7 @@ class Mapping:
     entries: dict[str, Entry] = field(default_factory=dict)
     size: int = 1
     height: int = 1
+    faulty: bool = False
 
     def place(self) -> Place:
         """Where it starts."""
@@ -85,6 +88,24 @@ def to_data(node: Node) -> Any:
     if isinstance(node, Sequence):
         return [to_data(item) for item in node.items]
     return node.value
+
+
+def scalars_of(root: Node, *, keys: bool = False) -> Iterator[Scalar]:
+    """Every value below `root`, and every key when asked, each once however many aliases lead to it."""
+    seen: set[int] = set()
+    waiting: list[Node] = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Scalar):
+            yield node
+        elif isinstance(node, Sequence):
+            waiting.extend(node.items)
+        else:
+            waiting.extend(entry.value for entry in node.entries.values())
+            waiting.extend(entry.key for entry in node.entries.values() if keys)
 
 
 def kind(node: Node) -> str:

@@ -9,15 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from orbiter_spec.diagnostics import Diagnostic
-from orbiter_spec.source.comments import Ignore, all_scalars, find_ignores
+from orbiter_spec.source.comments import Ignore, find_ignores
 from orbiter_spec.source.document import Document
 from orbiter_spec.source.environment import fill_environment
 from orbiter_spec.source.extends import Loading, load
 from orbiter_spec.source.files import open_source
 from orbiter_spec.source.merge import Shorthands
-from orbiter_spec.source.nodes import Mapping, to_data
+from orbiter_spec.source.nodes import Mapping, scalars_of, to_data
 from orbiter_spec.source.overrides import Override, apply_override, parse_override
-from orbiter_spec.source.text import Source
 
 _NONE: Shorthands = MappingProxyType({})
 
@@ -34,7 +33,7 @@ def read(
 
     `sets` are `path=value` arguments, applied in order after `extends`. `shorthands` names the routes at which a string
     stands for a mapping, with the key it stands for, so that a mapping can be laid over it. The document is None
-    when something makes it unreadable; with errors that leave it readable it comes with them, so that more can be found.
+    when something makes it unreadable; errors that leave it readable come with it, so that more can be found.
     """
     loading = Loading(environ, shorthands)
     overrides = _parse_overrides(sets, loading)
@@ -43,7 +42,7 @@ def read(
     root = None if source is None else load(source, loading)
     if root is None:
         return None, loading.found
-    comments = _comments(root, loading.sources)
+    comments = _comments(root, loading)
     root = _apply_overrides(root, overrides, loading)
     loading.found.extend(fill_environment(root, environ))
     files = tuple(dict.fromkeys(source.path for source in loading.sources if source.path is not None))
@@ -68,10 +67,14 @@ def _apply_overrides(root: Mapping, overrides: list[Override], loading: Loading)
     return root
 
 
-def _comments(root: Mapping, sources: list[Source]) -> tuple[Ignore, ...]:
-    """Ignore comments, looked for only where the word occurs at all."""
-    written = [source for source in sources if "orbiter:" in source.text]
-    if not written:
-        return ()
-    scalars = all_scalars(root)
-    return tuple(dict.fromkeys(ignore for source in written for ignore in find_ignores(source, scalars)))
+def _comments(root: Mapping, loading: Loading) -> tuple[Ignore, ...]:
+    """Ignore comments, looked for only where the word occurs at all; a file that was read twice says them once."""
+    ignores: dict[Ignore, None] = {}
+    scalars = None
+    for source in loading.sources:
+        if "orbiter:" in source.text:
+            scalars = list(scalars_of(root, keys=True)) if scalars is None else scalars
+            fresh, found = find_ignores(source, scalars)
+            ignores.update(dict.fromkeys(fresh))
+            loading.found.extend(found)
+    return tuple(ignores)

@@ -1,7 +1,7 @@
 """Routes name a value inside a document: `rewards[0].weight` is `("rewards", 0, "weight")`.
 
-Two spellings are read: `a[0].b` and `a.0.b`. A key that is no plain word is quoted in brackets, so that every route can be
-written and read back: `verl.overrides["actor_rollout_ref.actor.tau_pos"]`.
+Two spellings are read: `a[0].b` and `a.0.b`. A key that is no plain word is quoted in brackets, so that every route can
+be written and read back: `verl.overrides["actor_rollout_ref.actor.tau_pos"]`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a plain scalar means: the core schema of YAML 1.2, and nothing beyond it.
 
-ruamel's own resolver also knows timestamps and numbers with underscores. Here a date is a string and `1_000` is a string,
-so the table below is the whole language: `on` is a string, `1e-6` is a float, `010` is ten, `0o10` is eight.
+ruamel's own resolver also knows timestamps and numbers with underscores. Here a date is a string and `1_000` is a
+string, so the table below is the whole language: `on` is a string, `1e-6` is a float, `010` is ten, `0o10` is eight.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import re
 
 from orbiter_spec.source.limits import MAX_INTEGER
+from orbiter_spec.source.text import readable
 
 Value = str | int | float | bool | None
 
@@ -48,13 +49,22 @@ def resolve(text: str) -> Value:
 def fault(value: Value) -> tuple[str, str, str] | None:
     """Why a scalar cannot be used, as (id, message, help), or None when it can."""
     if isinstance(value, float) and not math.isfinite(value):
-        kind = "not a number" if math.isnan(value) else "infinite"
-        return "ORB024", f"number is {kind}", "write a finite number"
+        message = "value is not a number (NaN)" if math.isnan(value) else "number is infinite"
+        return "ORB024", message, "write a finite number"
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         return "ORB023", "whole number does not fit in 64 bits", f"write a number up to {MAX_INTEGER}"
     if isinstance(value, str):
         return _text_fault(value)
     return None
+
+
+def stand_in(value: Value) -> Value:
+    """A harmless value of the same type for one that has been reported, so that later phases can go on."""
+    if fault(value) is None:
+        return value
+    if isinstance(value, str):
+        return readable(value.replace("\0", "?"))
+    return 1.0 if isinstance(value, float) else 1
 
 
 def _text_fault(value: str) -> tuple[str, str, str] | None:

@@ -1,7 +1,7 @@
 """What ruamel says about a broken text, said again for the person who wrote it.
 
-ruamel names the token that it did not expect. The table names the mistake that usually lies behind it; whatever is not in
-the table keeps ruamel's own words.
+ruamel names the token that it did not expect. The table names the mistake that usually lies behind it; whatever is not
+in the table keeps ruamel's own words.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ruamel.yaml.error import MarkedYAMLError
 
 from orbiter_spec.diagnostics import Diagnostic, Related
+from orbiter_spec.source.events import StumbleError
 from orbiter_spec.source.text import Source
 
 
@@ -27,7 +28,11 @@ class _Mistake:
 
 _QUOTE = "put the whole value in quotes"
 _MISTAKES = (
-    _Mistake(r"mapping values are not allowed", "a colon cannot stand here", f"indent the line, or {_QUOTE}"),
+    _Mistake(
+        r"mapping values are not allowed",
+        "a colon cannot stand here",
+        f"check the indentation here and the line above, or {_QUOTE}",
+    ),
     _Mistake(
         r"could not find expected ':'", "line is no `key: value`", "write a colon and a space after the key", True
     ),
@@ -58,15 +63,16 @@ _BARE_TEMPLATE = re.compile(r"(?:^|[:\-\[,{]\s*)(\{\{.*?(?:\}\}|$))")
 _TAB = re.compile(r"[ ]*(\t+)")
 
 
-def explain(error: Exception, source: Source) -> Diagnostic:
-    """The diagnostic for whatever reading `source` as YAML raised."""
-    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
-        return _without_mark(error, source)
-    problem = str(error.problem or "")
+def explain(error: MarkedYAMLError | StumbleError, source: Source) -> Diagnostic:
+    """The diagnostic for what reading `source` as YAML raised."""
+    if isinstance(error, StumbleError) or error.problem_mark is None:
+        return _unknown(source, error.offset if isinstance(error, StumbleError) else 0)
     offset = error.problem_mark.index
     start = error.context_mark.index if error.context_mark is not None else offset
-    special = _tab(source, offset) or _template(source, offset) or _template(source, start)
-    return special or _from_table(source, problem, start, offset)
+    special = (
+        _tab(source, offset) or _template(source, offset) or _template(source, start) or _interpolation(source, offset)
+    )
+    return special or _from_table(source, str(error.problem or ""), start, offset)
 
 
 def _from_table(source: Source, problem: str, start: int, offset: int) -> Diagnostic:
@@ -101,7 +107,18 @@ def _template(source: Source, offset: int) -> Diagnostic | None:
     return Diagnostic("ORB005", "template is not quoted", place, "YAML reads { as a mapping", f"{_QUOTE}")
 
 
-def _without_mark(error: Exception, source: Source) -> Diagnostic:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    place = source.place(0, 1)
-    return Diagnostic("ORB005", "YAML cannot be read", place, reason[:200], "look for unusual escapes or signs")
+def _interpolation(source: Source, offset: int) -> Diagnostic | None:
+    """`${env:NAME}` without quotes inside braces or brackets."""
+    if source.text[offset - 1 : offset + 1] != "${":
+        return None
+    end = source.text.find("}", offset) + 1 or offset + 1
+    cure = "put each key on a line of its own, or put quotes around a string"
+    note = "YAML reads { as a mapping here"
+    return Diagnostic("ORB005", "interpolation is not quoted", source.place(offset - 1, end), note, cure)
+
+
+def _unknown(source: Source, offset: int) -> Diagnostic:
+    place = source.place(max(0, min(offset, len(source.text) - 1)), offset + 1)
+    return Diagnostic(
+        "ORB005", "YAML cannot be read", place, "reading stopped here", "look for an unusual escape or sign"
+    )

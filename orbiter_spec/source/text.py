@@ -13,7 +13,7 @@ from pathlib import Path
 
 from orbiter_spec.diagnostics import Place
 
-_BREAK = re.compile(r"\r\n|\r|\n")
+BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def readable(text: str) -> str:
@@ -38,7 +38,7 @@ class Source:
     def starts(self) -> list[int]:
         """Offset of the first character of every line."""
         if not self._starts:
-            self._starts = [0, *(found.end() for found in _BREAK.finditer(self.text))]
+            self._starts = [0, *(found.end() for found in BREAK.finditer(self.text))]
         return self._starts
 
     def line_of(self, offset: int) -> int:
