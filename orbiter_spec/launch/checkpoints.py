@@ -57,7 +57,7 @@ def _role_is_whole(folder: Path) -> bool:
     ranks = {(match["kind"], int(match["rank"])) for match, _ in shards}
     if len(worlds) != 1 or "model" not in kinds:
         return False
-    wanted = {(kind, rank) for kind in kinds for rank in range(worlds.pop())}
+    wanted = {(kind, rank) for kind in kinds for rank in range(min(worlds))}
     return wanted <= ranks and all(_is_archive(path) for _, path in shards)
 
 

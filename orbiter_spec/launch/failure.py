@@ -16,7 +16,7 @@ OURS = "orbiter-spec: "
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _PREFIX = re.compile(r"^\((?:[^()]|\([^()]*\))*\bpid=\d+(?:, ip=[^)]*)?\)\s?")
 _EXCEPTION = re.compile(
-    r"^(?P<type>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Missing[A-Za-z]*)(?:\([\w.]+\))?)(?:: (?P<text>.*))?$"
+    r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Missing[A-Za-z]*)(?:\([\w.]+\))?(?::(?: (?P<text>.*))?)?$"
 )
 _ABOUT_OTHERS = (
     "RayTaskError",

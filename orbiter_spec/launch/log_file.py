@@ -8,11 +8,14 @@ from pathlib import Path
 MAX_READ_BYTES = 1 << 20
 PHASES: tuple[tuple[str, str], ...] = (
     ("ray init kwargs", "starting Ray"),
-    ("Size of train dataset", "loading the model"),
-    ("dataset len:", "loading the model"),
-    ("Total training steps:", "loading the model"),
-    ("Creating file logger", "starting to train"),
-    ("Initial validation metrics", "training"),
+    ("Started a local Ray instance", "starting verl's trainer"),
+    ("Using dataset class", "reading the dataset"),
+    ("create worker group", "loading the model"),
+    ("model engine initialized", "starting the rollout engine"),
+    ("Resuming from", "loading the checkpoint"),
+    ("all initialize finished", "starting agents"),
+    ("Creating file logger", "waiting for the first answers"),
+    ("Initial validation metrics", "training the first step"),
 )
 
 
