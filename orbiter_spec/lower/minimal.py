@@ -1,7 +1,7 @@
 """The shortest list of Hydra overrides for a configuration.
 
-The settings are put into the tree first and the tree is compared with the default one, so that order, repetition and the
-form of the settings do not matter; what differs is listed in the tree's order. A difference is then left out if the
+The settings are put into the tree first and the tree is compared with the default one, so that order, repetition and
+the form of the settings do not matter; what differs is listed in the tree's order. A difference is then left out if the
 default resolves to the same value under all the others: an override decides one value only, and if that value does not
 change, nothing that is taken from it does. So one look at each is enough, and nothing shorter exists short of grouping
 keys into mappings, which nobody would want to read.

@@ -1,9 +1,9 @@
 r"""Hydra's command-line overrides, read and written without Hydra.
 
-The grammar is Hydra 1.3's: `key=value`, `+key=value`, `++key=value`, `~key`, `group@package=choice`, with quoted and unquoted
-strings, numbers, lists and mappings. Sweeps and functions (`a,b`, `range(..)`) make several runs out of one and are refused, as
-`hydra.compose` does. Hydra's parser takes about a millisecond for an override; this takes a few microseconds for the
-usual `key=word`.
+The grammar is Hydra 1.3's: `key=value`, `+key=value`, `++key=value`, `~key`, `group@package=choice`, with quoted and
+unquoted strings, numbers, lists and mappings. Sweeps (`a,b`, `range(..)`) make several runs out of one and are refused,
+as `hydra.compose` does, and so are its functions. Hydra's parser takes about a millisecond for an override; this takes
+a few microseconds for the usual `key=word`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _BARE = re.compile(r"[\w/\-+.$%*@?|]+\Z", re.ASCII)
 _BLANK = re.compile(r"[ \t]*")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<text>(?:[^\\]|\\.)*?)(?P=quote)""", re.DOTALL)
 _RUN = re.compile(
-    r"(?P<escape>(?:\\[\\()\[\]{}:=, \t])+)|(?P<reference>\$\{[^}]+\})|(?P<text>[\w/\-\\+.$%*@?|])|(?P<colon>:)|(?P<blank>[ \t]+)",
+    r"(?P<escape>(?:\\[\\()\[\]{}:=, \t])+)|(?P<reference>\$\{[^}]+\})"
+    r"|(?P<text>[\w/\-\\+.$%*@?|])|(?P<colon>:)|(?P<blank>[ \t]+)",
     re.ASCII,
 )
 _WORDS = {"true": True, "false": False, "null": None}

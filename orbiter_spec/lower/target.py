@@ -1,11 +1,15 @@
-"""A verl release as data: what `orbiter_spec.devtools.catalogue` read from the package, loaded when asked for."""
+"""A verl release as data: what `orbiter_spec.devtools.catalogue` read from the package.
+
+Three kinds of file, each loaded when first asked for: the composed tree of an engine (1 ms), the facts beyond it (1 ms,
+for keys that verl's YAML does not have), and comments and types (4 ms, for `explain`).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +29,36 @@ def load_target(version: str = "0.9.1") -> Target:
     return Target(version)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class KeyInfo:
-    """What is known about one key under one engine; `type` is verl's annotation, where a dataclass has the key."""
+    """What is known about a key under one engine.
+
+    `default` is resolved, and None for a key beyond verl's YAML; `code_default` is then the text of the dataclass's
+    default. `doc` is verl's comment, `type` its annotation; both are empty where verl has none. `engines` are those
+    that take the key.
+    """
 
     default: Any
-    doc: str = ""
-    type: str = ""
-    engines: tuple[str, ...] = ()
+    doc: str
+    type: str
+    engines: tuple[str, ...]
+    in_yaml: bool
+    code_default: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Target:
-    """One verl release. Keys are dotted; an engine is a value of verl's root key `model_engine`."""
+    """One verl release. Keys are dotted; an engine is a value of verl's root key `model_engine`.
+
+    Every method raises KeyError for an engine that the release does not have.
+    """
 
     version: str
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The values of `model_engine`, sorted."""
+        return tuple(_facts(self.version)["engines"])
 
     def tree(self, engine: str) -> Tree:
         """The composed configuration before any setting, interpolations as strings: a fresh copy."""
@@ -60,42 +79,110 @@ class Target:
         return True
 
     def accepts(self, engine: str, key: str) -> bool:
-        """Whether verl takes `key`, in its YAML or beyond it."""
-        return key.split(".")[0] in self.shared_tree(engine)
-
-    def _resolved(self, engine: str) -> Tree:
-        return _defaults(self.version, engine)
+        """Whether verl takes `key`: in its YAML, a field of a dataclass, read by its code, or handed on whole."""
+        return self.has(engine, key) or _beyond(self.version, engine, key) is not None or self._is_free(engine, key)
 
     def default(self, engine: str, key: str) -> Any:
         """The resolved default of `key`; KeyError when verl's YAML has no such key."""
-        return copy_tree(_at(self._resolved(engine), key))
+        node: Any = _defaults(self.version, engine)
+        for part in key.split("."):
+            if type(node) is not dict or part not in node:
+                raise KeyError(key)
+            node = node[part]
+        return copy_tree(node)
+
+    def describe(self, engine: str, key: str) -> KeyInfo:
+        """Everything about `key`; KeyError when verl does not take it under `engine`."""
+        if not self.accepts(engine, key):
+            raise KeyError(key)
+        in_yaml = self.has(engine, key)
+        described = _keys(self.version)
+        return KeyInfo(
+            default=self.default(engine, key) if in_yaml else None,
+            doc=_said(described["docs"], engine, key),
+            type=_said(described["types"], engine, key),
+            engines=tuple(other for other in self.engines if self.accepts(other, key)),
+            in_yaml=in_yaml,
+            code_default="" if in_yaml else _beyond(self.version, engine, key) or "",
+        )
 
     def keys(self, engine: str) -> tuple[str, ...]:
         """Every leaf in the YAML's order; an empty section is a leaf."""
         return _leaves(self.version, engine)
 
+    def registry(self, name: str) -> tuple[str, ...]:
+        """The names in one of verl's registries, such as `policy_losses`; KeyError lists the registries."""
+        registries = _facts(self.version)["registries"]
+        if name not in registries:
+            raise KeyError(f"{name}: not one of {', '.join(registries)}")
+        return tuple(registries[name])
 
-def _at(tree: Tree, key: str) -> Any:
-    node: Any = tree
-    for part in key.split("."):
-        if type(node) is not dict or part not in node:
-            raise KeyError(key)
-        node = node[part]
-    return node
+    def nearest(self, engine: str, key: str) -> str | None:
+        """The known key closest to `key`: the same last name elsewhere in the tree first, then the closest spelling."""
+        last = key.rpartition(".")[2]
+        known = [*self.keys(engine), *_beyond_keys(self.version, engine)]
+        return nearest(key, [other for other in known if other.rpartition(".")[2] == last]) or nearest(key, known)
+
+    def _is_free(self, engine: str, key: str) -> bool:
+        """Whether `key` is a mapping whose names are the user's, or stands below one."""
+        free = _free(self.version, engine)
+        parts = key.split(".")
+        return any(".".join(parts[:end]) in free for end in range(1, len(parts) + 1))
+
+
+def _load(version: str, name: str) -> Any:
+    path = FOLDER / version / f"{name}.json"
+    if not path.is_file():
+        raise KeyError(name)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _facts(version: str) -> dict[str, Any]:
+    facts: dict[str, Any] = _load(version, "facts")
+    return facts
+
+
+@cache
+def _keys(version: str) -> dict[str, Any]:
+    keys: dict[str, Any] = _load(version, "keys")
+    return keys
 
 
 @cache
 def _tree(version: str, engine: str) -> Tree:
-    path = FOLDER / version / f"{engine}.json"
-    if not path.is_file():
+    if engine in ("facts", "keys"):
         raise KeyError(engine)
-    tree: Tree = json.loads(path.read_text(encoding="utf-8"))
+    tree: Tree = _load(version, engine)
     return tree
 
 
 @cache
 def _defaults(version: str, engine: str) -> Tree:
     return Resolver(_tree(version, engine)).whole()
+
+
+@cache
+def _free(version: str, engine: str) -> frozenset[str]:
+    return frozenset(_facts(version)["free"][engine])
+
+
+def _beyond(version: str, engine: str, key: str) -> str | None:
+    """The text of the default of a key beyond the YAML, or None when it is no such key."""
+    said = _facts(version)["beyond"].get(key)
+    found: str | None = said.get(engine) if isinstance(said, dict) else said
+    return found
+
+
+@cache
+def _beyond_keys(version: str, engine: str) -> tuple[str, ...]:
+    return tuple(key for key in _facts(version)["beyond"] if _beyond(version, engine, key) is not None)
+
+
+def _said(table: dict[str, Any], engine: str, key: str) -> str:
+    """What a table of texts, some by engine, says about `key`."""
+    said = table.get(key, "")
+    return str(said.get(engine, "") if isinstance(said, dict) else said)
 
 
 @cache
