@@ -1,7 +1,7 @@
 """One page for each rule and check, made from its docstring, and an index of them all.
 
-The docstring is the page; what is added is the id, the slug that an ignore comment may be read with, and the family. The
-pages stand in `docs/rules/`; `explain ORBnnn` prints the same text.
+The docstring is the page; what is added is the id and the slug. The pages stand in `docs/rules/`; `explain ORBnnn`
+prints the same text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INTRODUCTION = """\
 
 Each rule looks at a plan before anything starts. `orbiter-spec explain ORB203` prints a page here, and a comment
 `# orbiter: ignore[ORB203] reason` at the end of a line silences one finding. Rules of the hundreds 1 to 4 read words of
-the language; those of 6 read the resolved verl configuration, and so hold for imported scripts and for `verl.overrides`.
+the language; those of 6 read the resolved verl configuration, so they hold for imported scripts and `verl.overrides`.
 """
 
 

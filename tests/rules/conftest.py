@@ -3,7 +3,8 @@
 A snippet of a rule's page, or of a test, says only what matters. It is merged into `MINIMAL`, a valid spec on which no
 rule has anything to say: mappings are merged key by key, anything else replaces what stands there. A first line
 `# rows: 1024` gives the number of training rows (`# rows: 1024, 0` also that of validation rows); models named
-`one-architecture`, `two-architectures` and `with-heads` are folders with such a config.json.
+`one-architecture`, `two-architectures` and `with-heads` are folders with such a config.json, and the checkpoint
+`four-workers/global_step_10` was written by four workers.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ MODELS = {
     "two-architectures": {"architectures": ["LlamaForCausalLM", "LlamaModel"]},
     "with-heads": {"architectures": ["DeepseekV3ForCausalLM"], "num_nextn_predict_layers": 1},
 }
+CHECKPOINT = "four-workers/global_step_10"
 
 
 def merge(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +63,12 @@ def plan_of(snippet: str | Mapping[str, Any], folder: Path | None = None) -> Pla
         (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / "config.json").write_text(json.dumps(MODELS[name]))
         paths["agent.model.path"] = str(folder / name)
+    resume = experiment.run and experiment.run.checkpoint and experiment.run.checkpoint.resume
+    if folder is not None and resume == CHECKPOINT:
+        (folder / resume / "actor").mkdir(parents=True, exist_ok=True)
+        for rank in range(4):
+            (folder / resume / "actor" / f"model_world_size_4_rank_{rank}.pt").touch()
+        paths["run.checkpoint.resume"] = str(folder / resume)
     return make_plan(experiment, rows=counts, paths=paths)
 
 

@@ -48,6 +48,7 @@ from orbiter_spec.lower.checks import (
     orb642_numbers_out_of_range,
     orb643_profiler_without_options,
     orb644_bypass_loss_missing,
+    orb645_classifier_pool_reports_nothing,
 )
 from orbiter_spec.lower.checks.finding import to_diagnostic
 
@@ -87,6 +88,7 @@ CHECKS: tuple[ModuleType, ...] = (
     orb642_numbers_out_of_range,
     orb643_profiler_without_options,
     orb644_bypass_loss_missing,
+    orb645_classifier_pool_reports_nothing,
 )
 
 

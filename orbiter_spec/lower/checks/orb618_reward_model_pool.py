@@ -25,6 +25,7 @@ reward.reward_model.enable: true
 reward.reward_model.enable_resource_pool: true
 reward.reward_model.nnodes: 1
 reward.reward_model.model_path: some/reward-model
+reward.custom_reward_function.path: reward.py
 ```
 """
 
