@@ -149,9 +149,9 @@ def _kl(plan: Plan) -> Iterator[Emit]:
 
 def lower_data(plan: Plan) -> Iterator[Emit]:
     """Files of rows and the prepared reward function beside them."""
-    yield Emit("data.train_files", plan.path("dataset.train"), "dataset.train")
+    yield Emit("data.train_files", _files(plan, "dataset.train"), "dataset.train")
     validation = "dataset.validation" if "dataset.validation" in plan.paths else "dataset.train"
-    yield Emit("data.val_files", plan.path(validation), validation)
+    yield Emit("data.val_files", _files(plan, validation), validation)
     yield from _class(plan, "dataset.custom_class", "data.custom_cls")
     if plan.get("dataset.seed") is None:
         yield Emit("data.seed", plan.get("seed"), "seed")
@@ -159,6 +159,14 @@ def lower_data(plan: Plan) -> Iterator[Emit]:
     if images is not None:
         prepared = bool(plan.get("dataset.prepared"))
         yield Emit("data.image_key", images if prepared else "images", "dataset.columns.images")
+
+
+def _files(plan: Plan, route: str) -> Any:
+    """The files at `route`; one that was not written as a list is not one for verl either."""
+    files, written = plan.path(route), plan.get(route)
+    written = getattr(written, "path", written) if route == "dataset.validation" else written
+    alone = isinstance(files, (list, tuple)) and len(files) == 1 and not isinstance(written, list)
+    return files[0] if alone else files
 
 
 def lower_rewards(plan: Plan) -> Iterator[Emit]:

@@ -56,7 +56,7 @@ def _teacher(plan: Plan, teacher: Any, route: str) -> Iterator[Emit]:
     engine = teacher.engine or plan.get("hardware.rollout.engine")
     if teacher.name is not None and teacher.engine is None:
         yield Emit(f"{home}.inference.name", engine, route)
-    if teacher.replicas is None:
+    if teacher.name is not None and teacher.replicas is None:
         yield Emit(f"{home}.num_replicas", 1, route)
     for name, value in leaves(teacher.engine_args or {}):
         yield Emit(f"{home}.inference.engine_kwargs.{engine}.{name}", value, f"{route}.engine_args")

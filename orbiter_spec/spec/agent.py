@@ -12,7 +12,7 @@ from orbiter_spec.spec.base import Fraction, NonNegativeFloat, NonNegativeInt, P
 class Lora(Section):
     """Low-rank adapters (Hu et al., arXiv:2106.09685) trained instead of the full weights."""
 
-    rank: PositiveInt = Field(description="Rank of the update matrices.")
+    rank: PositiveInt | None = Field(None, description="Rank of the update matrices. Left out: the adapter's.")
     alpha: NonNegativeInt | None = Field(None, description="Scaling numerator. Left out: twice the rank.")
     targets: str | list[str] | None = Field(None, description="Modules to adapt, or all-linear. Left out: all-linear.")
     exclude: str | list[str] | None = Field(None, description="Modules never adapted. Left out: none.")

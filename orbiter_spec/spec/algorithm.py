@@ -270,7 +270,7 @@ class Teacher(Section):
         None, description="Name in verl's configuration; needed with several teachers. Left out: teacher_model."
     )
     key: str | None = Field(None, description="Rows whose teacher column says this go here. Left out: all rows.")
-    replicas: PositiveInt | None = Field(None, description="Engines that serve this teacher. Left out: 1.")
+    replicas: PositiveInt | None = Field(None, description="Engines that serve this teacher. Left out: 1; a teacher without a name gets the whole pool.")
     engine: Literal["vllm", "sglang", "trtllm"] | None = Field(
         None, description="Inference engine. Left out: the rollout's."
     )

@@ -1,0 +1,114 @@
+"""From a text to a spec that compiles to the same configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orbiter_spec.diagnostics import Diagnostic, Report, Severity
+from orbiter_spec.importing.candidate import Candidate, fit
+from orbiter_spec.importing.choose import first_guess, relative_files
+from orbiter_spec.importing.compare import Difference, flatten, roles_off
+from orbiter_spec.importing.reading import Text, read_text
+from orbiter_spec.importing.settings import Settings, doubts, settle
+from orbiter_spec.importing.spec_text import spec_text
+from orbiter_spec.lower.compose import ComposeError, compose
+from orbiter_spec.lower.target import Target
+
+
+@dataclass
+class Imported:
+    """A spec and what there is to say about it.
+
+    `spec_text` is None when nothing could be imported. `original` and `left` are the run's configuration leaf by leaf
+    and what the spec does not give (nothing, unless there is a finding about it). `fields` and `hatch` are the spec's
+    content; `explicit` counts the overrides that were read.
+    """
+
+    spec_text: str | None
+    diagnostics: tuple[Diagnostic, ...]
+    engine: str = "dp"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    original: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    hatch: Mapping[str, Any] = field(default_factory=dict)
+    left: tuple[Difference, ...] = ()
+    explicit: int = 0
+
+    @property
+    def report(self) -> Report:
+        """The findings, sorted."""
+        return Report.of(self.diagnostics)
+
+
+def import_text(
+    text: str,
+    *,
+    name: str = "-",
+    config_name: str | None = None,
+    target: Target,
+    environ: Mapping[str, str] | None = None,
+    launch: int | None = None,
+) -> Imported:
+    """Import a launch script, a command, overrides one a line, or a YAML of a run. Executes nothing.
+
+    `environ` stands for the environment of the shell (left out: an empty one); `config_name` is taken where the text
+    names none; `launch` chooses one of several launches, counted from one.
+    """
+    source = Text(text, name)
+    read = read_text(source, environ or {}, launch)
+    if not read.ok:
+        return Imported(None, tuple(read.diagnostics))
+    settled = settle(read, source, target, config_name)
+    found = [*read.diagnostics, *settled.diagnostics]
+    if any(problem.id == "ORB633" for problem in found):
+        return Imported(None, tuple(found), settled.engine, explicit=settled.count)
+    try:
+        original = flatten(compose(target, settled.engine, settled.values))
+    except ComposeError as problem:
+        bad = Diagnostic("ORB634", f"these settings make no configuration: {problem}", source.place(1))
+        return Imported(None, (*found, bad), settled.engine)
+    return _fitted(settled, original, found, source, target)
+
+
+def _fitted(
+    settled: Settings, original: dict[str, Any], found: list[Diagnostic], source: Text, target: Target
+) -> Imported:
+    candidate = Candidate(settled.engine, original, first_guess(original, settled.engine))
+    candidate.hatch |= relative_files(original)
+    left = fit(candidate, target, explicit_keys(settled, original))
+    found += doubts(settled, original, source)
+    found += _remaining(left, source)
+    text = spec_text(candidate, source.name, settled, roles_off(original), tuple(found))
+    return Imported(
+        text,
+        tuple(found),
+        settled.engine,
+        settled.values,
+        original,
+        candidate.fields,
+        candidate.hatch,
+        tuple(left),
+        settled.count,
+    )
+
+
+def explicit_keys(settled: Settings, original: Mapping[str, Any]) -> set[str]:
+    """The leaves that were written, sections opened."""
+    written = set(settled.values)
+    sections = tuple(f"{key}." for key in written)
+    return {key for key in original if key in written or key.startswith(sections)}
+
+
+def _remaining(left: list[Difference], source: Text) -> list[Diagnostic]:
+    return [
+        Diagnostic(
+            "ORB640",
+            f"{found.key} is {found.original!r} in the run and {found.compiled!r} in the spec",
+            source.place(1),
+            help="no field and no override can say it",
+            severity=Severity.ERROR,
+        )
+        for found in left
+    ]

@@ -1,0 +1,213 @@
+"""Overrides to settings that the target knows: old keys rewritten, each with a finding, unknown ones told and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
+from orbiter_spec.importing.reading import Line, Read, Text
+from orbiter_spec.importing.stale import DOUBTS, ENGINES, change_of, known_until, matching, moved
+from orbiter_spec.lower.compose import REMOVED
+from orbiter_spec.lower.overrides import Override, OverrideError, parse_override
+from orbiter_spec.lower.target import Target
+
+CONFIG_ENGINES = {
+    "ppo_trainer": "dp",
+    "ppo_megatron_trainer": "megatron",
+    "_generated_ppo_trainer": "dp",
+    "_generated_ppo_megatron_trainer": "megatron",
+    "_generated_ppo_veomni_trainer": "veomni",
+    "_generated_ppo_torchtitan_trainer": "torchtitan",
+}
+
+
+@dataclass
+class Settings:
+    """What the run sets: engine, key to value in order, where each was written, and what had to be said."""
+
+    engine: str = "dp"
+    values: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    count: int = 0
+
+
+def settle(read: Read, text: Text, target: Target, config_name: str | None) -> Settings:
+    """The settings of one launch."""
+    name = read.config_name or config_name or "ppo_trainer"
+    settled = Settings(CONFIG_ENGINES.get(name, "dp"))
+    if name not in CONFIG_ENGINES:
+        message = f"{name} is a configuration of its own, which is not read; verl's ppo_trainer stands in for it"
+        settled.diagnostics.append(Diagnostic("ORB623", message, text.place(1, name), severity=Severity.WARNING))
+    if read.settings is not None:
+        _from_yaml(read.settings, target, settled, text)
+    else:
+        _from_overrides(read.overrides, target, settled, text)
+    return settled
+
+
+def _from_overrides(lines: list[Line], target: Target, settled: Settings, text: Text) -> None:
+    parsed = [item for line in lines if (item := _parse(line, settled, text)) is not None]
+    settled.count = len(lines)
+    for line, override in parsed:
+        key = change.to if (change := change_of(override.key)) and change.to == "model_engine" else override.key
+        if key == "model_engine":
+            _choose_engine(str(override.value), override.key, line, settled, text)
+    for line, override in parsed:
+        if override.key != "model_engine":
+            _take(line, override, target, settled, text)
+
+
+def _choose_engine(engine: str, key: str, line: Line, settled: Settings, text: Text) -> None:
+    if engine in ENGINES:
+        settled.engine = engine
+        if key != "model_engine":
+            settled.diagnostics.append(_changed(key, "model_engine", "the engine is chosen once, at the root", line, text))
+        return
+    settled.diagnostics.append(
+        Diagnostic(
+            "ORB633",
+            f"verl has no engine {engine} any more",
+            text.place(line.line, line.text),
+            help=f"choose one of {', '.join(ENGINES)} and translate the settings of {engine} by hand",
+        )
+    )
+
+
+def _parse(line: Line, settled: Settings, text: Text) -> tuple[Line, Override] | None:
+    place = text.place(line.line, line.text)
+    if line.unknown:
+        value = line.text.partition("=")[2]
+        kept = "" if value.strip("/'\"[]{} ") else ", so the override is left out"
+        message = f"{line.text.partition('=')[0]}: {', '.join(line.unknown)} is not known{kept}"
+        settled.diagnostics.append(
+            Diagnostic(
+                "ORB625",
+                message,
+                place,
+                help="write the value into the spec, or set the variable when you import",
+                severity=Severity.WARNING,
+            )
+        )
+        if kept:
+            return None
+    try:
+        override = parse_override(line.text)
+    except OverrideError as problem:
+        settled.diagnostics.append(Diagnostic("ORB634", f"not an override that Hydra reads: {problem}", place))
+        return None
+    if override.package is not None or "/" in override.key:
+        settled.diagnostics.append(_group(override, line, text))
+        return None
+    if override.key.startswith("hydra."):
+        message = f"{override.key} concerns Hydra itself, not the run"
+        settled.diagnostics.append(Diagnostic("ORB630", message, place, severity=Severity.NOTE))
+        return None
+    return line, override
+
+
+def _group(override: Override, line: Line, text: Text) -> Diagnostic:
+    name = f"{override.key}@{override.package}" if override.package else override.key
+    return Diagnostic(
+        "ORB633",
+        f"{name}={override.value} chooses a group of settings that verl does not ship",
+        text.place(line.line, line.text),
+        help="translate its settings by hand",
+    )
+
+
+def _take(line: Line, override: Override, target: Target, settled: Settings, text: Text) -> None:
+    """One override into the settings, rewritten where the target has moved on."""
+    key = override.key
+    if override.delete:
+        settled.values[key] = REMOVED
+        return
+    if not target.has(settled.engine, key):
+        change = change_of(key)
+        if change is not None:
+            to = moved(change, key)
+            settled.diagnostics.append(_changed(key, to, change.why, line, text))
+            if to is None or to == "model_engine":
+                return
+            key = to
+        elif not (override.add and target.accepts(settled.engine, key)):
+            settled.diagnostics.append(_unknown(key, override, target, settled.engine, line, text))
+            return
+    elif override.add and not override.force and not _is_section(target, settled.engine, key):
+        message = f"+{key} adds a key that is there; the + is left out"
+        place = text.place(line.line, line.text)
+        settled.diagnostics.append(Diagnostic("ORB630", message, place, severity=Severity.NOTE))
+    settled.values.pop(key, None)
+    settled.values[key] = override.value
+    settled.lines[key] = line.line
+
+
+def _is_section(target: Target, engine: str, key: str) -> bool:
+    node: Any = target.shared_tree(engine)
+    for part in key.split("."):
+        node = node[part]
+    return isinstance(node, dict)
+
+
+def _changed(key: str, to: str | None, why: str, line: Line, text: Text) -> Diagnostic:
+    fate = f"is now {to}" if to else "is gone"
+    return Diagnostic(
+        "ORB630", f"{key} {fate}: {why}", text.place(line.line, key), severity=Severity.NOTE if to else Severity.WARNING
+    )
+
+
+def _unknown(key: str, override: Override, target: Target, engine: str, line: Line, text: Text) -> Diagnostic:
+    last = known_until(key, target)
+    close = nearest(key, target.keys(engine))
+    elsewhere = next((other for other in ENGINES if other != engine and target.has(other, key)), None)
+    reason = f"; verl {last} was the last to have it" if last else ""
+    reason = f"; it belongs to the engine {elsewhere}" if elsewhere and not last else reason
+    return Diagnostic(
+        "ORB631",
+        f"verl {target.version} has no key {key}{reason}, so {override.value!r} is left out",
+        text.place(line.line, line.text),
+        help=f"did you mean {close}?" if close else "say it in the spec if you need it",
+    )
+
+
+def _from_yaml(data: Any, target: Target, settled: Settings, text: Text) -> None:
+    """Every leaf of a complete configuration, its engine read from the strategy where the root key is missing."""
+    strategy = _dig(data, "actor_rollout_ref", "actor", "strategy")
+    engine = data.get("model_engine") or {"fsdp": "dp", "fsdp2": "dp"}.get(str(strategy), strategy)
+    if engine is not None:
+        _choose_engine(str(engine), "model_engine", Line(f"model_engine: {engine}", 1), settled, text)
+    for key, value in leaves_of(data):
+        settled.count += 1
+        if key in ("model_engine", "defaults") or key.startswith("hydra."):
+            continue
+        number = next((at for at, line in enumerate(text.lines, 1) if line.strip().startswith(f"{key.rpartition('.')[2]}:")), 1)
+        _take(Line(key, number), Override(key, value, add=True, force=True), target, settled, text)
+
+
+def _dig(data: Any, *route: str) -> Any:
+    for part in route:
+        data = data.get(part) if isinstance(data, dict) else None
+    return data
+
+
+def leaves_of(node: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and values; an empty mapping is a value."""
+    for name, value in node.items():
+        if isinstance(value, dict) and value:
+            yield from leaves_of(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def doubts(settled: Settings, flat: dict[str, Any], text: Text) -> Iterator[Diagnostic]:
+    """Findings about what composes and does not do what it says."""
+    told: set[str] = set()
+    for key in settled.values:
+        for doubt in DOUBTS:
+            if doubt.key in told or not matching(doubt.key, key) or not doubt.holds(flat, flat.get(key)):
+                continue
+            told.add(doubt.key)
+            place = text.place(settled.lines.get(key, 1), key)
+            yield Diagnostic("ORB632", doubt.message, place, help=doubt.help, severity=doubt.severity)
