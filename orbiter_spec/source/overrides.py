@@ -38,6 +38,8 @@ class Override:
 def parse_override(argument: str) -> tuple[Override | None, list[Diagnostic]]:
     """Split and type one `--set` argument."""
     source = Source(NAME, readable(argument))
+    if source.text != argument:
+        return None, [Diagnostic("ORB012", "argument is not UTF-8", source.place(0, len(argument)), help=_CURE)]
     found = check_text(source)
     if found:
         return None, found

@@ -27,11 +27,12 @@ class _Mistake:
 
 
 _QUOTE = "put the whole value in quotes"
+_ESCAPE = r"write \\ for a backslash, or use single quotes"
 _MISTAKES = (
     _Mistake(
         r"mapping values are not allowed",
         "a colon cannot stand here",
-        f"check the indentation here and the line above, or {_QUOTE}",
+        f"check this line and the one above, or {_QUOTE}",
     ),
     _Mistake(
         r"could not find expected ':'", "line is no `key: value`", "write a colon and a space after the key", True
@@ -42,24 +43,26 @@ _MISTAKES = (
     _Mistake(r"unexpected document separator", "quote is never closed", "close the quote", True),
     _Mistake(r"expected ',' or ']'", "list is not closed or misses a comma", "write `,` or `]` here"),
     _Mistake(r"expected ',' or '}'", "mapping is not closed or misses a comma", "write `,` or `}` here"),
-    _Mistake(r"unknown escape character", "unknown escape in a double-quoted string", r"write \\ or use single quotes"),
-    _Mistake(
-        r"hexdecimal numbers", "escape in a double-quoted string is not finished", r"write \\ or use single quotes"
-    ),
+    _Mistake(r"unknown escape character", "unknown escape in a double-quoted string", _ESCAPE),
+    _Mistake(r"hexdecimal numbers", "escape in a double-quoted string is not finished", _ESCAPE),
+    _Mistake(r"character '\\t' that cannot start", "a tab cannot stand here", "replace it by spaces"),
     _Mistake(r"character '[@`%|>]' that cannot start", "a plain value cannot start with this character", _QUOTE),
     _Mistake(r"found undefined tag handle", "tag is not allowed", "write the value without a tag"),
+    _Mistake(r"<block end>, but found '<scalar>'", "text follows the end of the value", _QUOTE),
+    _Mistake(r"<block end>, but found '[\]}]'", "bracket closes nothing", "remove it, or open one before it"),
     _Mistake(
-        r"expected <block end>", "line does not fit the lines above it", "give keys of one mapping the same indentation"
+        r"expected <block end>", "line does not fit the lines above it", "give keys of one mapping one indentation"
     ),
     _Mistake(r"expected '<document start>'", "text follows the end of the value", "write `key: value` lines"),
     _Mistake(r"expected alphabetic or numeric", "anchor or alias without a name", f"{_QUOTE} if the sign is meant"),
     _Mistake(r"expected the node content", "value is missing", f"write a value, or {_QUOTE}"),
     _Mistake(r"chomping or indentation indicators", "unknown sign after | or >", "start the text on the next line"),
+    _Mistake(r"a comment or a line break", "text follows | or >", "start the text on the next line"),
     _Mistake(
         r"more indented follow up line", "first line of the block is indented less than the next", "align its lines"
     ),
 )
-_BARE_TEMPLATE = re.compile(r"(?:^|[:\-\[,{]\s*)(\{\{.*?(?:\}\}|$))")
+_BARE_TEMPLATE = re.compile(r"(?:^|[:\-\[,{=]\s*)(\{\{.*?(?:\}\}|$))")
 _TAB = re.compile(r"[ ]*(\t+)")
 
 
