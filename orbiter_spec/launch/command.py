@@ -1,29 +1,18 @@
-"""The command line, environment and scratch folder with which verl starts.
+"""The command line and environment with which verl starts.
 
 verl's own entry point is started, so a run does what `python -m verl.trainer.main_ppo` would do with the same files.
-Ray's session goes to a short folder of its own below /tmp: a socket's path may have 107 bytes, and a folder that nobody
-else uses can be removed as a whole.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from orbiter_spec.launch.metrics import Attempt
-from orbiter_spec.launch.processes import is_alive, start_time
 from orbiter_spec.launch.run_folder import RunFolder
+from orbiter_spec.launch.scratch import MARKER
 from orbiter_spec.launch.verl_config import VerlConfig, quoted
-
-MARKER = "ORBITER_RUN_ID"
-SCRATCH_PREFIX = "orbiter-"
-OWNER = "owner.json"
-MAX_SCRATCH_BYTES = 30
 
 
 def verl_command(folder: RunFolder, overrides: Sequence[str]) -> list[str]:
@@ -65,43 +54,3 @@ def run_environment(
         firm["VERL_PLATFORM"] = "cpu"
     outer = {name: value for name, value in inherited.items() if name not in ("RAY_ADDRESS", "RAY_NAMESPACE")}
     return {**mild, **outer, **firm}
-
-
-def make_scratch() -> Path:
-    """A new private folder with a short path, marked with who made it.
-
-    Raises:
-        OSError: when no temporary folder is short enough or writable.
-    """
-    roots = [Path("/tmp"), Path(tempfile.gettempdir())]
-    root = next(
-        (path for path in roots if os.access(path, os.W_OK | os.X_OK) and len(str(path)) <= MAX_SCRATCH_BYTES), None
-    )
-    if root is None:
-        raise OSError(f"no writable temporary folder with a path of at most {MAX_SCRATCH_BYTES} bytes")
-    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=root))
-    owner = {"pid": os.getpid(), "started": start_time(os.getpid())}
-    (scratch / OWNER).write_text(json.dumps(owner), encoding="utf-8")
-    return scratch
-
-
-def remove_stale_scratch(root: Path = Path("/tmp")) -> list[Path]:
-    """Remove scratch folders of runs whose processes are all gone, as after a power cut; returns them."""
-    removed = []
-    for path in root.glob(f"{SCRATCH_PREFIX}*"):
-        try:
-            owner = json.loads((path / OWNER).read_text(encoding="utf-8"))
-            ours = path.stat().st_uid == os.getuid() and not is_alive(int(owner["pid"]), owner["started"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if ours and not _in_use(path):
-            shutil.rmtree(path, ignore_errors=True)
-            removed.append(path)
-    return removed
-
-
-def _in_use(scratch: Path) -> bool:
-    """Whether any process carries the folder's mark, as the supervisor of a launcher that was killed does."""
-    from orbiter_spec.launch.processes import marked
-
-    return bool(marked(MARKER, scratch.name))

@@ -1,8 +1,9 @@
 """The reason for a failed run, in one line, out of what verl and Ray printed.
 
 A failed Ray task repeats the tracebacks of every process it went through, and each process around it adds an exception
-about an exception. The reason is the one that says most: a line of ours, then a broken machine (memory, disk), then the
-last exception that is not merely about another one.
+about an exception. The reason is the one that says most: what our own code raised, then a broken machine (memory,
+disk), then the last exception that is not merely about another one. A line that our code only printed comes late: a
+reward that failed and counted as a number is no reason.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 MAX_CHARACTERS = 300
 TAIL_BYTES = 4 << 20
 OURS = "orbiter-spec: "
+RAISED = f"Error: {OURS}"
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _PREFIX = re.compile(r"^\((?:[^()]|\([^()]*\))*\bpid=\d+(?:, ip=[^)]*)?\)\s?")
 _EXCEPTION = re.compile(
@@ -44,8 +46,8 @@ _DEAD_CLASS = re.compile(r"class_name: (\S+)")
 def explain_failure(log_tail: str, exit_code: int | None = None) -> str:
     """The reason for a failure, from the end of `logs/verl.log` and the driver's exit code (negative: its signal)."""
     lines = [_PREFIX.sub("", line.rstrip()) for line in _ANSI.sub("", log_tail).split("\n")]
-    reason = _our_line(lines) or _machine(lines) or _exception(lines) or _dead_actor(lines) or _by_code(exit_code)
-    return _short(reason)
+    found = _first(lines, RAISED) or _machine(lines) or _exception(lines) or _first(lines, OURS) or _dead_actor(lines)
+    return _short(found or _by_code(exit_code))
 
 
 def read_tail(data: bytes) -> str:
@@ -53,10 +55,10 @@ def read_tail(data: bytes) -> str:
     return data[-TAIL_BYTES:].decode("utf-8", errors="replace")
 
 
-def _our_line(lines: list[str]) -> str | None:
-    """The first line that orbiter-spec's own code raised: later ones follow from it."""
-    found = next((line for line in lines if OURS in line), None)
-    return found.partition(OURS)[2] if found else None
+def _first(lines: list[str], mark: str) -> str | None:
+    """What stands behind `mark` in the first line that has it: later ones follow from it."""
+    found = next((line for line in lines if mark in line), None)
+    return found.partition(mark)[2] if found else None
 
 
 def _machine(lines: list[str]) -> str | None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Report
 from orbiter_spec.launch.checkpoints import latest_checkpoint
-from orbiter_spec.launch.command import make_scratch, remove_stale_scratch, run_environment, verl_command
+from orbiter_spec.launch.command import run_environment, verl_command
 from orbiter_spec.launch.failure import TAIL_BYTES, explain_failure
 from orbiter_spec.launch.interrupts import Interrupts
 from orbiter_spec.launch.log_file import LogFollower, phase_in
@@ -30,6 +30,7 @@ from orbiter_spec.launch.processes import start_time
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
 from orbiter_spec.launch.reading import curve, read
 from orbiter_spec.launch.run_folder import RunFolder
+from orbiter_spec.launch.scratch import make_scratch, remove_stale_scratch
 from orbiter_spec.launch.session import Session
 from orbiter_spec.launch.site import check_site
 from orbiter_spec.launch.status import State, Status, changed, new_status, utc_now

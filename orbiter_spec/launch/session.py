@@ -6,8 +6,6 @@ import contextlib
 import json
 import os
 import select
-import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -16,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.launch.command import MARKER
-from orbiter_spec.launch.processes import marked
+from orbiter_spec.launch.scratch import add_owner, remove_scratch
 from orbiter_spec.launch.supervisor import Job
 
 SUPERVISOR_DIED = "the process that supervises the run was killed"
-SWEEP_SECONDS = 10.0
+ABANDON_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -50,6 +47,7 @@ class Session:
                 env=dict(environment),
                 start_new_session=True,
             )
+        add_owner(Path(job.scratch), process.pid)
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         return cls(job, process)
@@ -94,23 +92,13 @@ class Session:
     def _lost(self) -> None:
         """The supervisor is gone without a word: end what carries the run's mark, and remove its folder."""
         self.ended, self.problem = True, self.problem or SUPERVISOR_DIED
-        self.left = _sweep_marked(Path(self.job.scratch).name)
-        shutil.rmtree(self.job.scratch, ignore_errors=True)
+        self.process.wait()
+        self.left = remove_scratch(Path(self.job.scratch))
         self._close()
 
     def abandon(self) -> None:
         """End everything now, whatever state it is in."""
         self.ask("kill")
-        end = time.monotonic() + SWEEP_SECONDS * 3
+        end = time.monotonic() + ABANDON_SECONDS
         while not self.ended and time.monotonic() < end:
             self.poll(0.2)
-
-
-def _sweep_marked(mark: str) -> int:
-    end = time.monotonic() + SWEEP_SECONDS
-    while (pids := marked(MARKER, mark)) and time.monotonic() < end:
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.1)
-    return len(pids)

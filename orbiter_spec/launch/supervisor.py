@@ -27,7 +27,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.launch.processes import descendants, mapped_by_anyone, shared_memory_of
+from orbiter_spec.launch.processes import descendants, shared_memory_of
+from orbiter_spec.launch.scratch import remove_shared_memory
 from orbiter_spec.launch.status import State, changed, read_status, write_status
 
 PR_SET_PDEATHSIG = 1
@@ -186,10 +187,7 @@ def _signal(pids: set[int], number: signal.Signals) -> None:
 
 def tidy(run: Supervision) -> None:
     """Remove shared memory that only this run used, and its scratch folder; keep Ray's own logs of a failure."""
-    left = run.shared_memory - mapped_by_anyone() if run.shared_memory else set()
-    for path in left:
-        with contextlib.suppress(OSError):
-            path.unlink()
+    remove_shared_memory(run.shared_memory)
     if run.exit_code != 0 and run.stopping_since is None:
         keep_logs(Path(run.job.scratch), Path(run.job.kept_logs))
     shutil.rmtree(run.job.scratch, ignore_errors=True)

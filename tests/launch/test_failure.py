@@ -43,6 +43,16 @@ CASES = {
         1,
         "reward 'digits' failed on row 3: ZeroDivisionError: by zero",
     ),
+    "a reward that failed and counted as a number is no reason": (
+        "orbiter-spec: reward 'digits' failed on row 3: ZeroDivisionError: by zero\n" + NESTED,
+        1,
+        "AssertionError: 64 is not divisible by 7",
+    ),
+    "a line that our code printed and verl swallowed": (
+        "orbiter-spec: the CPU platform for verl could not be set up: ImportError('x')\n",
+        1,
+        "the CPU platform for verl could not be set up: ImportError('x')",
+    ),
     "a dead actor": (
         DIED,
         1,

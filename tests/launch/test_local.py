@@ -14,6 +14,7 @@ import pytest
 
 from orbiter_spec.launch.metrics import read_records
 from orbiter_spec.launch.processes import is_alive
+from orbiter_spec.launch.scratch import remove_stale_scratch
 from orbiter_spec.launch.status import PROCESS_DIED, State
 from orbiter_spec.launch.supervisor import ORPHANED
 from tests.launch.conftest import VERL_YAML, launch, scratch, wait_for
@@ -136,12 +137,11 @@ def test_a_killed_supervisor_is_noticed_and_swept_after(run_folder, notes, start
     os.kill(run_folder.read_status().pid, signal.SIGKILL)
     assert launcher.wait(30) == 3
     assert "supervises" in run_folder.read_status().reason
-    wait_for(lambda: not is_alive(notes.pid("driver")))
-    wait_for(lambda: not is_alive(notes.pid("daemon")))
-    assert scratch() <= before
+    notes.assert_nothing_left(before)
 
 
-def test_a_status_left_behind_by_dead_processes_says_so(run_folder, notes, start) -> None:
+def test_what_dead_processes_leave_is_told_and_removed_by_the_next_start(run_folder, notes, start) -> None:
+    before = scratch()
     launcher = start("hang")
     notes.wait()
     supervisor = run_folder.read_status().pid
@@ -153,6 +153,9 @@ def test_a_status_left_behind_by_dead_processes_says_so(run_folder, notes, start
     assert json.loads(run_folder.status_file.read_text())["state"] == "running"
     status = run_folder.read_status()
     assert (status.state, status.reason) == (State.FAILED, PROCESS_DIED)
+    assert is_alive(notes.pid("daemon"))
+    remove_stale_scratch()
+    notes.assert_nothing_left(before)
 
 
 def test_resume_after_a_kill_loses_and_repeats_no_step(run_folder, notes, capsys) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from orbiter_spec.launch.command import make_scratch, remove_stale_scratch, run_environment
+from orbiter_spec.launch.command import run_environment
 from orbiter_spec.launch.metrics import next_attempt
 from orbiter_spec.launch.run_folder import RunFolder
+from orbiter_spec.launch.scratch import make_scratch, remove_stale_scratch
 from orbiter_spec.launch.site import check_site
 from orbiter_spec.launch.verl_config import VerlConfig, binding_overrides, overridden, quoted, total_steps
 from orbiter_spec.launch.watchdog import PENDING_REPEAT_SECONDS, Timeouts, Watchdog
@@ -112,17 +113,17 @@ def test_rays_sockets_fit_into_107_bytes() -> None:
         session = "session_2026-11-21_05-44-00_123456_4194304"
         assert len(f"{scratch}/ray/{session}/sockets/plasma_store.1") <= 107
     finally:
-        (scratch / "owner.json").unlink()
+        (scratch / "owners.json").unlink()
         scratch.rmdir()
 
 
 def test_scratch_of_dead_launchers_is_removed(tmp_path: Path) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
-    owners = {"orbiter-dead": {"pid": gone.pid, "started": 1}, "orbiter-alive": {"pid": 1, "started": None}}
-    for name, owner in owners.items():
+    dead, alive = {"pid": gone.pid, "started": 1}, {"pid": 1, "started": None}
+    for name, owners in {"orbiter-dead": [dead, dead], "orbiter-alive": [dead, alive]}.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / "owner.json").write_text(json.dumps(owner))
+        (tmp_path / name / "owners.json").write_text(json.dumps(owners))
     (tmp_path / "orbiter-of-somebody").mkdir()
     assert [path.name for path in remove_stale_scratch(tmp_path)] == ["orbiter-dead"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["orbiter-alive", "orbiter-of-somebody"]
