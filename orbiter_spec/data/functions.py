@@ -71,7 +71,10 @@ def check_function(ref: str, base: Path) -> tuple[FunctionRef | None, Problem | 
     if not target or not name.isidentifier():
         return None, Problem("ORB403", f"{ref!r} is not a reference to a function", help=FORM_HELP)
     if target.endswith(".py") or "/" in target or "\\" in target:
-        return _in_file(target, (base / Path(target).expanduser()).resolve(), name)
+        try:
+            return _in_file(target, (base / Path(target).expanduser()).resolve(), name)
+        except (OSError, RuntimeError, ValueError) as error:  # a name no file can have, or a user there is not
+            return None, Problem("ORB401", f"file {target[:200]!r} cannot be looked up: {error}"[:400])
     return _in_module(target, name, base)
 
 

@@ -54,6 +54,14 @@ def read_rows(source: SourceRequest, problems: Problems, *, stop_at: float = mat
 
 def check_file(source: SourceRequest, problems: Problems) -> bool:
     """Whether the file is there, is a file and has a known format; adds the problem if not."""
+    try:
+        return _check_file(source, problems)
+    except (OSError, ValueError) as error:  # a name no file can have, or a folder that is closed to us
+        problems.add(source, "ORB410", f"dataset file cannot be looked up: {source.label[:200]}", note=_reason(error))
+        return False
+
+
+def _check_file(source: SourceRequest, problems: Problems) -> bool:
     path = source.path
     if not path.exists():
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []

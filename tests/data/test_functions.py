@@ -116,6 +116,14 @@ def test_files_that_are_no_python_are_named(folder: Path, content: bytes) -> Non
     assert problem.id == "ORB401"
 
 
+@pytest.mark.parametrize("target", ["a\0b.py", "x" * 5000 + ".py", "~no_such_user/a.py", "/" * 3, "..", "a/" * 3000])
+def test_names_that_no_file_can_have(folder: Path, target: str) -> None:
+    found, problem = check_function(f"{target}:f", folder)
+    assert found is None
+    assert problem is not None
+    assert problem.id in ("ORB401", "ORB403")
+
+
 @pytest.mark.parametrize(
     ("name", "args", "id", "message"),
     [

@@ -161,6 +161,11 @@ def test_missing_file_suggests_its_neighbour(tmp_path: Path) -> None:
     assert [item.id for item in read(tmp_path)[1]] == ["ORB410"]
 
 
+@pytest.mark.parametrize("name", ["a\0.jsonl", "x" * 5000 + ".jsonl", "a/" * 3000])
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    assert [item.id for item in read(tmp_path / name)[1]] == ["ORB410"]
+
+
 def test_unknown_format_says_which_are_known(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"PK")
     (found,) = read(tmp_path / "a.xlsx")[1]
