@@ -16,7 +16,9 @@ from orbiter_spec.cli.output import Exit, print_report, stop
 @strict_option
 def command(spec: str, resume: bool, sets: tuple[str, ...], target: str | None, strict: bool) -> None:
     """Compile SPEC into a new run folder and train on this machine; with --resume, go on with a run."""
+    from orbiter_spec.diagnostics import Report
     from orbiter_spec.launch.local import run_local
+    from orbiter_spec.launch.progress import make_reporter
     from orbiter_spec.runner import find_run, prepare_run
 
     if resume:
@@ -26,5 +28,6 @@ def command(spec: str, resume: bool, sets: tuple[str, ...], target: str | None, 
     print_report(prepared.report, "text")
     if prepared.folder is None:
         stop(Exit.SPEC)
-    outcome = run_local(prepared.folder, resume=resume)
+    outcome = run_local(prepared.folder, reporter=make_reporter(), resume=resume)
+    print_report(Report.of(outcome.diagnostics), "text")
     raise SystemExit(outcome.exit_code)
