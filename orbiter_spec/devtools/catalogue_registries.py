@@ -77,11 +77,8 @@ def _compared(path: Path, variable: str) -> Iterator[str]:
 
 def _listed(path: Path, variable: str) -> Iterator[str]:
     for node in _nodes(path):
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if any(isinstance(target, ast.Name) and target.id == variable for target in targets):
-            yield from _strings(node)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == variable:
+            yield from _strings(node.value)
 
 
 def _strings(node: ast.AST) -> Iterator[str]:
