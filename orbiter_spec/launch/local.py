@@ -33,7 +33,7 @@ from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.scratch import make_scratch, remove_stale_scratch
 from orbiter_spec.launch.session import Session
 from orbiter_spec.launch.site import check_site
-from orbiter_spec.launch.status import State, Status, changed, new_status, utc_now
+from orbiter_spec.launch.status import PROCESS_DIED, State, Status, changed, new_status, utc_now
 from orbiter_spec.launch.supervisor import Job
 from orbiter_spec.launch.verl_config import (
     VerlConfig,
@@ -107,7 +107,8 @@ def run_local(
             refusal = refusal or _refuse(folder, resume)
             if refusal:
                 return _refused(reporter, refusal)
-            return _run(folder, reporter, resume, list(overrides), timeouts or Timeouts(), command_of)
+            with _own_errors_noted(folder):
+                return _run(folder, reporter, resume, list(overrides), timeouts or Timeouts(), command_of)
     finally:
         with contextlib.suppress(OSError, ValueError):
             reporter.close()
@@ -116,6 +117,20 @@ def run_local(
 def _refused(reporter: Reporter, reason: str) -> RunOutcome:
     _tell(reporter.note, f"not started: {reason}")
     return RunOutcome(State.FAILED, reason, EXIT_CODES[State.FAILED], 0)
+
+
+@contextmanager
+def _own_errors_noted(folder: RunFolder) -> Iterator[None]:
+    """An exception here is a bug of ours: the status names it before it goes on its way."""
+    try:
+        yield
+    except Exception as error:
+        status = folder.read_status()
+        if status is not None and (status.state.is_active or status.reason == PROCESS_DIED):
+            reason = f"an error of orbiter-spec itself: {type(error).__name__}: {error}"
+            with contextlib.suppress(OSError):
+                folder.write_status(changed(status, state=State.FAILED, reason=reason))
+        raise
 
 
 @contextmanager
@@ -137,7 +152,7 @@ def _refuse(folder: RunFolder, resume: bool) -> str | None:
         return None
     if status.state.is_active and status.pid != os.getpid():
         return f"the run is going on already, on {status.host} in process {status.pid}"
-    if not resume and status.attempt > 0 and status.state is not State.PREPARING:
+    if not resume and status.state is not State.PREPARING:
         return "the folder holds a run; go on with it by --resume, or start a new one"
     return None
 

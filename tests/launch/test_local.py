@@ -242,6 +242,20 @@ def test_a_program_that_cannot_be_started(run_folder, notes) -> None:
     assert outcome.reason == "verl could not be started: /no/such/program: No such file or directory"
 
 
+def test_a_bug_of_ours_ends_the_run_and_is_named(run_folder, notes, monkeypatch) -> None:
+    before = scratch()
+
+    def broken(record: object) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr("orbiter_spec.launch.local.read", broken)
+    with pytest.raises(KeyError):
+        launch(run_folder.path, "slow")
+    status = run_folder.read_status()
+    assert (status.state, status.reason) == (State.FAILED, "an error of orbiter-spec itself: KeyError: 'a bug'")
+    notes.assert_nothing_left(before)
+
+
 def test_the_library_may_run_outside_the_main_thread(run_folder, notes) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

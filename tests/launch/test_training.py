@@ -1,0 +1,142 @@
+"""The launcher with verl itself: a kill and a resume, a Ctrl-C, and a Ray that is too small."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from orbiter_spec.compiler import compile_spec
+from orbiter_spec.launch.local import run_local
+from orbiter_spec.launch.metrics import read_records
+from orbiter_spec.launch.processes import descendants
+from orbiter_spec.launch.progress import PlainReporter
+from orbiter_spec.launch.run_folder import RunFolder, create_run_folder
+from orbiter_spec.launch.status import State
+from orbiter_spec.launch.watchdog import Timeouts
+from tests.launch.conftest import wait_for
+
+pytestmark = pytest.mark.training
+ROOT = Path(__file__).resolve().parent.parent.parent
+LAUNCH = """\
+import sys
+from orbiter_spec.launch.local import run_local
+from orbiter_spec.launch.progress import make_reporter
+from orbiter_spec.launch.run_folder import RunFolder
+outcome = run_local(RunFolder.at(sys.argv[1]), reporter=make_reporter(), overrides=sys.argv[2:])
+sys.exit(outcome.exit_code)
+"""
+
+
+@pytest.fixture
+def quickstart(tmp_path: Path) -> RunFolder:
+    """The quickstart, compiled into a new run folder, saving every second step."""
+    folder = create_run_folder(tmp_path / "my runs", "quickstart", datetime(2026, 1, 2, 3, 4, 5))
+    compiled = compile_spec(ROOT / "specs" / "quickstart.yaml", folder.compiled, sets=["run.checkpoint.every=2"])
+    assert compiled.folder is not None, compiled.report
+    return folder
+
+
+@pytest.fixture
+def traces() -> Iterator[None]:
+    """Nothing that a run made outside its folder is there afterwards."""
+    places = (Path("/dev/shm"), Path("/tmp"))
+    before = {path for place in places for path in place.iterdir()}
+    processes = rays()
+    yield
+    after = {path for place in places for path in place.iterdir()}
+    mine = {path for path in after - before if path.parent == places[0] or path.name.startswith(("orbiter-", "ray"))}
+    assert mine == set()
+    assert rays() <= processes
+
+
+def rays() -> set[int]:
+    """Processes of verl and Ray that belong to runs."""
+    found = set()
+    for entry in os.listdir("/proc"):
+        try:
+            text = Path("/proc", entry, "cmdline").read_bytes() if entry.isdigit() else b""
+        except OSError:
+            continue
+        if text.startswith(b"ray::") or b"/ray/" in text or b"verl.trainer.main_ppo" in text:
+            found.add(int(entry))
+    return found
+
+
+def driver_of(folder: RunFolder) -> int:
+    """The process of verl's entry point."""
+    status = folder.read_status()
+    assert status is not None
+    assert status.pid is not None
+    mark = b"verl.trainer.main_ppo"
+    found = [pid for pid in descendants(status.pid) if mark in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+    return found[0]
+
+
+def start(folder: RunFolder, *overrides: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", LAUNCH, str(folder.path), *overrides]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def step_of(folder: RunFolder) -> int:
+    status = folder.read_status()
+    assert status is None or status.state.is_active, status
+    return status.step if status else 0
+
+
+@pytest.mark.timeout(400)
+def test_a_killed_run_goes_on_from_its_checkpoint(quickstart: RunFolder, traces: None, capsys) -> None:
+    launcher = start(quickstart)
+    wait_for(lambda: step_of(quickstart) >= 3, 180)
+    os.kill(driver_of(quickstart), signal.SIGKILL)
+    shown, _ = launcher.communicate(timeout=60)
+    assert launcher.returncode == 3
+    assert "run failed: verl was killed by SIGKILL" in shown
+    assert "Traceback" not in shown
+    saved = quickstart.read_status().resumable_step
+    assert saved in (2, 4)
+    outcome = run_local(quickstart, reporter=PlainReporter(), resume=True, overrides=["trainer.total_training_steps=6"])
+    assert (outcome.state, outcome.last_step) == (State.FINISHED, 6), outcome.reason
+    records = read_records(quickstart.metrics)
+    assert [record["step"] for record in records] == [0, 1, 2, 3, 4, 5, 6]
+    assert all("critic/score/mean" in record for record in records[1:])
+    assert f"going on from step {saved}" in capsys.readouterr().out
+    assert f"global_step_{saved}" in quickstart.log.read_text()
+    assert sorted(path.name for path in quickstart.path.iterdir() if path.is_dir()) == [
+        "checkpoints",
+        "compiled",
+        "logs",
+        "rollouts",
+        "validation",
+    ]
+    assert not (quickstart.compiled / "outputs").exists()
+
+
+@pytest.mark.timeout(300)
+def test_ctrl_c_leaves_nothing_behind(quickstart: RunFolder, traces: None) -> None:
+    launcher = start(quickstart)
+    wait_for(lambda: step_of(quickstart) >= 1, 180)
+    launcher.send_signal(signal.SIGINT)
+    shown, _ = launcher.communicate(timeout=60)
+    assert launcher.returncode == 130
+    assert "run interrupted: stopped by SIGINT" in shown
+    status = quickstart.read_status()
+    assert (status.state, status.reason) == (State.INTERRUPTED, "stopped by SIGINT")
+
+
+@pytest.mark.timeout(300)
+def test_a_ray_that_is_too_small_is_ended_with_the_reason(quickstart: RunFolder, traces: None) -> None:
+    (quickstart.compiled / "resource_pools.yaml").unlink()
+    outcome = run_local(
+        quickstart,
+        overrides=["ray_kwargs.ray_init.num_cpus=3"],
+        timeouts=Timeouts(pending_seconds=15, silence_seconds=150),
+    )
+    assert outcome.state is State.FAILED
+    assert "Ray could not place" in (outcome.reason or "")
