@@ -12,12 +12,14 @@ import importlib.machinery
 import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Related, nearest
 from orbiter_spec.spec.builtin_rewards import CONTEXT_NAMES
 
 SOURCE_BYTES = 4 * 1024 * 1024
+PACKAGE_FILES = 500
 FORM_HELP = "write path/to/file.py:name or package.module:name"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -98,14 +100,31 @@ def check_parameters(found: FunctionRef, args: Iterable[str]) -> Problem | None:
 
 def sibling_modules(path: Path) -> list[Path]:
     """Python files in the same folder that `path` imports, directly or through one another; sorted, without `path`."""
+    return [file for file in code_files(path).values() if file.parent == path.parent and file != path]
+
+
+def code_files(path: Path) -> dict[str, Path]:
+    """What has to be copied for `path` to be imported elsewhere, by name relative to its folder, sorted.
+
+    That is the file itself, and the modules and packages of its folder that it imports, directly or through one
+    another; of a package every Python file, up to `PACKAGE_FILES`.
+    """
     folder, seen, waiting = path.parent, {path}, [path]
     while waiting:
         for name in _imported(waiting.pop()):
-            sibling = folder / f"{name}.py"
-            if sibling not in seen and sibling.is_file():
-                seen.add(sibling)
-                waiting.append(sibling)
-    return sorted(seen - {path})
+            new = [file for file in _local_files(folder, name) if file not in seen]
+            seen.update(new)
+            waiting.extend(new)
+    return {file.relative_to(folder).as_posix(): file for file in sorted(seen)}
+
+
+def _local_files(folder: Path, name: str) -> list[Path]:
+    """Files of the module or package that `import name` finds in `folder`; a package hides a module."""
+    package = folder / name
+    if package.is_dir() and (package / "__init__.py").is_file():
+        return list(islice(sorted(package.rglob("*.py")), PACKAGE_FILES))
+    module = folder / f"{name}.py"
+    return [module] if module.is_file() else []
 
 
 def _imported(path: Path) -> Iterator[str]:

@@ -216,7 +216,9 @@ def _find_function(folder: Path, item: Mapping[str, Any]) -> Callable[..., Any]:
         function = _execute("orbiter_reward_builtins", folder / "reward_builtins.py").FUNCTIONS.get(name)
     else:
         path, module = item.get("path"), item.get("module")
-        _see_code((folder / path).parent if path else folder / CODE_FOLDER)
+        code = (folder / path).parent if path else folder / CODE_FOLDER
+        _see_code(code)
+        _check_neighbours(code, folder, path)
         function = getattr(_module_at(folder / path) if path else importlib.import_module(str(module)), name, None)
     if not callable(function):
         raise RewardError(f"there is no function {name!r}")
@@ -229,6 +231,15 @@ def _see_code(folder: Path) -> None:
         return
     installed = [index for index, entry in enumerate(sys.path) if Path(entry).name.endswith("-packages")]
     sys.path.insert(installed[0] if installed else len(sys.path), str(folder))
+
+
+def _check_neighbours(code: Path, folder: Path, own: str | None) -> None:
+    """Python keeps one module of a name: a neighbour must not stand in for the one of another reward's folder."""
+    for path in code.glob("*.py"):
+        file = getattr(sys.modules.get(path.stem), "__file__", None)
+        elsewhere = file and folder in Path(file).parents and Path(file) != path
+        if elsewhere and (own is None or path != folder / own):
+            raise RewardError(f"two folders of rewards have a {path.name} that is imported; rename one")
 
 
 def _module_at(path: Path) -> ModuleType:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orbiter_spec.data.functions import check_function, check_parameters, sibling_modules
+from orbiter_spec.data.functions import check_function, check_parameters, code_files, sibling_modules
 from orbiter_spec.diagnostics import Place
 
 SOURCE = '''\
@@ -154,3 +154,15 @@ def test_siblings_are_found_through_one_another(folder: Path) -> None:
     assert sibling_modules(folder / "rewards.py") == [folder / "deep.py", folder / "helpers.py"]
     (folder / "helpers.py").write_text("import (")
     assert sibling_modules(folder / "rewards.py") == [folder / "helpers.py"]
+
+
+def test_packages_beside_a_file_are_taken_whole(folder: Path) -> None:
+    package = folder / "helpers"
+    (package / "deep").mkdir(parents=True)
+    (package / "__init__.py").write_text("import other\n")
+    (package / "deep" / "more.py").write_text("")
+    (package / "notes.txt").write_text("")
+    (folder / "other.py").write_text("")
+    names = ["helpers/__init__.py", "helpers/deep/more.py", "other.py", "rewards.py"]
+    assert list(code_files(folder / "rewards.py")) == names
+    assert sibling_modules(folder / "rewards.py") == [folder / "other.py"]

@@ -255,6 +255,19 @@ def test_a_user_file_hides_no_module_of_the_standard_library(load: Load, tmp_pat
     assert json.loads("1") == 1
 
 
+def test_neighbours_of_the_same_name_in_two_folders_are_refused(load: Load, tmp_path: Path) -> None:
+    second = tmp_path / "code" / "2"
+    second.mkdir(parents=True)
+    (second / "rewards_of_test.py").write_text("def f(response): return 4.0\n")
+    other = part("f", path="code/2/rewards_of_test.py")
+    assert score(load(part("boolean"), other)) == {"score": 5.0, "boolean": 1.0, "f": 4.0}
+    (second / "reward_helpers_of_test.py").write_text("")
+    with pytest.raises(
+        RuntimeError, match=r"two folders of rewards have a reward_helpers_of_test\.py that is imported"
+    ):
+        load(part("simple"), other)
+
+
 def test_rows_that_orbiter_did_not_build_are_passed_on(load: Load) -> None:
     module = load(
         part("take"), code="def take(row, expected, extra_info): return float(row is extra_info and row['a'] == 1)"
