@@ -6,6 +6,8 @@ The file appears under its own name only when it is complete. Bytes depend on th
 from __future__ import annotations
 
 import os
+from io import BytesIO
+from json import dumps as encode
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +56,29 @@ class ParquetSink:
         self._unfinished.unlink(missing_ok=True)
 
     def _flush(self) -> None:
-        from pyarrow import ArrowException, RecordBatch, parquet
+        from pyarrow import ArrowException, parquet
 
         if self._writer is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._schema = _schema(self._batch)
             self._writer = parquet.ParquetWriter(self._unfinished, self._schema, compression="zstd", version="2.6")
         try:
-            self._writer.write_batch(RecordBatch.from_pylist(self._batch, schema=self._schema))
+            self._writer.write_table(_table(self._batch, self._schema))
         except (ArrowException, TypeError) as error:
             raise UnfitRowsError(" ".join(str(error).split())[:200]) from None
         finally:
             self._batch, self._characters = [], 0
+
+
+def _table(batch: list[dict[str, Any]], schema: Any) -> Any:
+    """Rows as a table. Text goes through Arrow's JSON reader: making arrays of Python objects would import pandas."""
+    from pyarrow import Table, json
+
+    if "images" in schema.names:
+        return Table.from_pylist(batch, schema=schema)
+    lines = "\n".join(encode(row, ensure_ascii=False) for row in batch).encode("utf-8")
+    read = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    return json.read_json(BytesIO(lines), read, json.ParseOptions(explicit_schema=schema)).select(schema.names)
 
 
 def _weight(row: dict[str, Any]) -> int:
