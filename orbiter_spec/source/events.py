@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import FileMark, MarkedYAMLError
 from ruamel.yaml.events import Event, StreamEndEvent
 from ruamel.yaml.parser import Parser
 from ruamel.yaml.reader import Reader
@@ -36,17 +37,24 @@ class StumbleError(Exception):
 
 
 class _Stream(Reader, Scanner, Parser):
-    """The three stages look for each other as `loader` attributes; this object is all of them."""
+    """The three stages look for each other through properties, thousands of times; this object is all of them."""
 
     comment_handling = None
     processing_version = (1, 2)
+    scanner: Any = None
+    reader: Any = None
+    resolver: Any = None
 
     def __init__(self, text: str) -> None:
-        self._resolver = self
+        self.scanner = self.reader = self.resolver = self
         self.doc_infos = [SimpleNamespace()]  # where the scanner notes the version of a %YAML line
         Reader.__init__(self, text, loader=self)
         Scanner.__init__(self, loader=self)
         Parser.__init__(self, loader=self)
+
+    def get_mark(self) -> FileMark:
+        """A mark without the text around it, which only ruamel's own messages would show."""
+        return FileMark(self.name, self.index, self.line, self.column)
 
     def save_possible_simple_key(self) -> None:
         """Every opening bracket passes here; up to 1024 of them are looked through before the first is an event."""

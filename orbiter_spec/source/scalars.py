@@ -68,6 +68,8 @@ def stand_in(value: Value) -> Value:
 
 
 def _text_fault(value: str) -> tuple[str, str, str] | None:
+    if value.isprintable():
+        return None
     if "\0" in value:
         return "ORB023", "string holds a NUL character", 'remove "\\0" from it'
     try:
