@@ -5,7 +5,8 @@
 FILE.json is a list of entries with `id`, `engine`, `config_name`, `overrides` and, where the commands no longer compose,
 `repaired.overrides`. Each entry is imported, its spec is read again and compiled, and the result is compared key for key with
 what Hydra composes from the repaired overrides. Prints one row an engine, then what went wrong, and exits 1 if
-anything did. `--no-hydra` compares with our own composition instead.
+anything did. `--no-hydra` compares with our own composition instead. Milliseconds are
+CPU time of this process, beyond start-up: those of import and compile together, and those of one Hydra composition.
 """
 
 from __future__ import annotations
@@ -90,26 +91,26 @@ def measure(entry: Mapping[str, Any], target: Target, composer: Compose, row: Ro
     repaired = entry.get("repaired") or {}
     row.entries += 1
     row.overrides.append(len(written))
-    before = time.perf_counter()
+    before = time.process_time()
     imported = import_text("\n".join(written), name=entry["id"], config_name=entry["config_name"], target=target)
-    row.import_ms.append(1000 * (time.perf_counter() - before))
+    row.import_ms.append(1000 * (time.process_time() - before))
     _stale(entry, imported, row)
     if imported.spec_text is None:
         row.gone += 1
-        if entry["composes"] or repaired.get("overrides"):
+        if entry["composes"] or repaired.get("composes"):
             row.wrong.append(f"{entry['id']}: not imported: {imported.report.diagnostics[0].message}")
         return
     row.spec_lines.append(sum(bool(line.strip()) and line[0] != "#" for line in imported.spec_text.splitlines()))
-    before = time.perf_counter()
+    before = time.process_time()
     try:
         compiled = compiled_text(imported.spec_text, target)
     except ValueError as problem:
         row.wrong.append(f"{entry['id']}: the spec is refused: {problem}")
         return
-    row.compile_ms.append(1000 * (time.perf_counter() - before))
-    before = time.perf_counter()
+    row.compile_ms.append(1000 * (time.process_time() - before))
+    before = time.process_time()
     original = composer(repaired.get("overrides") or written, entry["config_name"])
-    row.hydra_ms.append(1000 * (time.perf_counter() - before))
+    row.hydra_ms.append(1000 * (time.process_time() - before))
     left = differences(original, compiled)
     _changes(original, imported, target, row)
     row.equal += not left
@@ -136,15 +137,29 @@ def _stale(entry: Mapping[str, Any], imported: Imported, row: Row) -> None:
     for key in sorted(keys):
         if key in told or key.partition("@")[0] in told:
             row.stale_told += 1
-        elif key == "model_engine" and "no engine" in told:
-            row.stale_told += 1
+        elif key in imported.settings or (
+            imported.spec_text is None and "no engine" in told or "chooses a group" in told
+        ):
+            row.stale_told += 1  # kept under the engine that was meant, or gone together with its engine
         else:
             row.wrong.append(f"{entry['id']}: nothing was said about {key}")
 
 
 def table(rows: Mapping[str, Row]) -> str:
     """One row an engine, then all together."""
-    header = ("engine", "entries", "equal", "gone", "by fields", "stale told", "lines", "overrides", "ms", "Hydra ms", "ratio")
+    header = (
+        "engine",
+        "entries",
+        "equal",
+        "gone",
+        "by fields",
+        "stale told",
+        "lines",
+        "overrides",
+        "ms",
+        "Hydra ms",
+        "ratio",
+    )
     lines = [header, *(_cells(name, row) for name, row in rows.items())]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
@@ -203,7 +218,9 @@ def main() -> int:
     wrong = rows["all"].wrong
     print("\n".join(wrong))
     below = [name for name, row in rows.items() if row.changed and (row.changed - row.hatched) / row.changed < 0.95]
-    print(f"{len(wrong)} problems; below 95% by fields: {', '.join(below) or 'none'}; entries by engine: {dict(Counter(entry['engine'] for entry in entries))}")
+    print(
+        f"{len(wrong)} problems; below 95% by fields: {', '.join(below) or 'none'}; entries by engine: {dict(Counter(entry['engine'] for entry in entries))}"
+    )
     return 1 if wrong or below else 0
 
 

@@ -79,7 +79,9 @@ class Candidate:
             try:
                 return Experiment.model_validate(data)
             except ValidationError as error:
-                refused = {route for item in error.errors(include_url=False) for route in self._refused(item["loc"], data)}
+                refused = {
+                    route for item in error.errors(include_url=False) for route in self._refused(item["loc"], data)
+                }
                 if not refused - set(FIXED):
                     raise
                 self.give_up(refused)
@@ -94,7 +96,9 @@ class Candidate:
             elif not isinstance(data, dict):
                 break
         prefix = ".".join(route)
-        return [name for name in self.fields if (name + ".").startswith((prefix + ".")) or name.startswith(prefix + "|")]
+        return [
+            name for name in self.fields if (name + ".").startswith((prefix + ".")) or name.startswith(prefix + "|")
+        ]
 
 
 def _put(tree: dict[str, Any], parts: list[str], value: Any) -> None:
@@ -117,7 +121,10 @@ def compiled(candidate: Candidate, target: Target) -> dict[str, Any]:
 def paths_of(experiment: Experiment) -> dict[str, Any]:
     """What routes that name files mean to verl when every file stays where it is."""
     paths: dict[str, Any] = {}
-    for route, written in (("dataset.train", experiment.dataset.train), ("dataset.validation", _validation(experiment))):
+    for route, written in (
+        ("dataset.train", experiment.dataset.train),
+        ("dataset.validation", _validation(experiment)),
+    ):
         if written is not None:
             listed = written if isinstance(written, list) else [written]
             paths[route] = [getattr(source, "path", source) for source in listed]

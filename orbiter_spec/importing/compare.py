@@ -52,7 +52,9 @@ def equal(one: Any, other: Any) -> bool:
 
 def differences(original: Mapping[str, Any], compiled: Mapping[str, Any]) -> list[Difference]:
     """Every leaf that differs, in the order of the original, without roles that are off in it."""
-    off = tuple(prefix for prefix in roles_off(original) if prefix != "critic." or compiled.get("critic.enable") is None)
+    off = tuple(
+        prefix for prefix in roles_off(original) if prefix != "critic." or compiled.get("critic.enable") is None
+    )
     switches = ("distillation.enabled", "reward.reward_model.enable", "critic.enable")
     found = []
     for key in dict.fromkeys((*original, *compiled)):

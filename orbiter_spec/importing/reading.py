@@ -69,12 +69,16 @@ class Text:
 def read_text(text: Text, environ: Mapping[str, str], launch: int | None = None) -> Read:
     """The overrides in `text`; every reason why there are none."""
     if len(text.text) > LARGEST:
-        return _refused("ORB620", f"{len(text.text)} characters are more than a launch script has", "cut out the launch", text)
+        return _refused(
+            "ORB620", f"{len(text.text)} characters are more than a launch script has", "cut out the launch", text
+        )
     if "\0" in text.text:
         return _refused("ORB620", "binary data, not a script", "give a script, overrides one a line, or a YAML", text)
     first = text.lines[0]
     if first.startswith("#!") and re.search(r"\b(fish|python\d?|perl|node|pwsh)\b", first):
-        return _refused("ORB621", f"{first[2:].strip()} is not sh, bash or zsh", "paste the launch command itself", text)
+        return _refused(
+            "ORB621", f"{first[2:].strip()} is not sh, bash or zsh", "paste the launch command itself", text
+        )
     if YAML_ROOT.search(text.text) and "main_ppo" not in text.text:
         return _read_yaml(text)
     if all(OVERRIDE_LINE.match(line.strip()) for line in _content(text)) and list(_content(text)):

@@ -22,6 +22,9 @@ CONFIG_ENGINES = {
     "_generated_ppo_torchtitan_trainer": "torchtitan",
 }
 
+NEAREST_KEYS = 10
+"""Unknown keys for which the nearest known one is looked up; each look costs a fifth of a second."""
+
 
 @dataclass
 class Settings:
@@ -55,6 +58,8 @@ def _from_overrides(lines: list[Line], target: Target, settled: Settings, text: 
         key = change.to if (change := change_of(override.key)) and change.to == "model_engine" else override.key
         if key == "model_engine":
             _choose_engine(str(override.value), override.key, line, settled, text)
+    if any(found.id == "ORB633" for found in settled.diagnostics):
+        return
     for line, override in parsed:
         if override.key != "model_engine":
             _take(line, override, target, settled, text)
@@ -64,7 +69,9 @@ def _choose_engine(engine: str, key: str, line: Line, settled: Settings, text: T
     if engine in ENGINES:
         settled.engine = engine
         if key != "model_engine":
-            settled.diagnostics.append(_changed(key, "model_engine", "the engine is chosen once, at the root", line, text))
+            settled.diagnostics.append(
+                _changed(key, "model_engine", "the engine is chosen once, at the root", line, text)
+            )
         return
     settled.diagnostics.append(
         Diagnostic(
@@ -133,7 +140,7 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
                 return
             key = to
         elif not (override.add and target.accepts(settled.engine, key)):
-            settled.diagnostics.append(_unknown(key, override, target, settled.engine, line, text))
+            settled.diagnostics.append(_unknown(key, override, target, settled, line, text))
             return
     elif override.add and not override.force and not _is_section(target, settled.engine, key):
         message = f"+{key} adds a key that is there; the + is left out"
@@ -158,9 +165,11 @@ def _changed(key: str, to: str | None, why: str, line: Line, text: Text) -> Diag
     )
 
 
-def _unknown(key: str, override: Override, target: Target, engine: str, line: Line, text: Text) -> Diagnostic:
+def _unknown(key: str, override: Override, target: Target, settled: Settings, line: Line, text: Text) -> Diagnostic:
+    engine = settled.engine
     last = known_until(key, target)
-    close = nearest(key, target.keys(engine))
+    told = sum(found.id == "ORB631" for found in settled.diagnostics)
+    close = nearest(key, target.keys(engine)) if told < NEAREST_KEYS else None
     elsewhere = next((other for other in ENGINES if other != engine and target.has(other, key)), None)
     reason = f"; verl {last} was the last to have it" if last else ""
     reason = f"; it belongs to the engine {elsewhere}" if elsewhere and not last else reason
@@ -182,7 +191,9 @@ def _from_yaml(data: Any, target: Target, settled: Settings, text: Text) -> None
         settled.count += 1
         if key in ("model_engine", "defaults") or key.startswith("hydra."):
             continue
-        number = next((at for at, line in enumerate(text.lines, 1) if line.strip().startswith(f"{key.rpartition('.')[2]}:")), 1)
+        number = next(
+            (at for at, line in enumerate(text.lines, 1) if line.strip().startswith(f"{key.rpartition('.')[2]}:")), 1
+        )
         _take(Line(key, number), Override(key, value, add=True, force=True), target, settled, text)
 
 

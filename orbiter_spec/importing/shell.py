@@ -131,7 +131,9 @@ class _Follower:
 
     def _is_assignment(self, word: Word) -> bool:
         first = word.pieces[0] if word.pieces else None
-        return first is not None and not first.quoted and ASSIGNMENT.match(word.plain) is not None and _name_is_bare(word)
+        return (
+            first is not None and not first.quoted and ASSIGNMENT.match(word.plain) is not None and _name_is_bare(word)
+        )
 
     def _assign(self, word: Word) -> None:
         match = ASSIGNMENT.match(word.plain)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from orbiter_spec.diagnostics import Severity
@@ -33,25 +34,41 @@ CHANGES: tuple[Change, ...] = (
     Change("actor_rollout_ref.actor.model_engine", "the engine is chosen once, at the root", "model_engine"),
     Change("actor_rollout_ref.model_engine", "the engine is chosen once, at the root", "model_engine"),
     Change("data.continuous_token.*", "the token builder is always on"),
-    Change("actor_rollout_ref.actor.policy_loss.tau_pos", "verl reads it from the actor", "actor_rollout_ref.actor.tau_pos"),
-    Change("actor_rollout_ref.actor.policy_loss.tau_neg", "verl reads it from the actor", "actor_rollout_ref.actor.tau_neg"),
+    Change(
+        "actor_rollout_ref.actor.policy_loss.tau_pos", "verl reads it from the actor", "actor_rollout_ref.actor.tau_pos"
+    ),
+    Change(
+        "actor_rollout_ref.actor.policy_loss.tau_neg", "verl reads it from the actor", "actor_rollout_ref.actor.tau_neg"
+    ),
     Change("critic.model.fsdp_config.*", "the critic's engine moved beside its model", "critic.fsdp.*"),
     Change("critic.fsdp_config.*", "the critic's engine is called fsdp", "critic.fsdp.*"),
     Change("trainer.profile_steps", "profiling has a section of its own", "global_profiler.steps"),
-    Change("trainer.profile_continuous_steps", "profiling has a section of its own", "global_profiler.profile_continuous_steps"),
-    Change("algorithm.rollout_is", "rollout correction has a section of its own", "algorithm.rollout_correction.rollout_is"),
+    Change(
+        "trainer.profile_continuous_steps",
+        "profiling has a section of its own",
+        "global_profiler.profile_continuous_steps",
+    ),
+    Change(
+        "algorithm.rollout_is", "rollout correction has a section of its own", "algorithm.rollout_correction.rollout_is"
+    ),
     Change(
         "algorithm.rollout_is_threshold",
         "rollout correction has a section of its own",
         "algorithm.rollout_correction.rollout_is_threshold",
     ),
-    Change("algorithm.rollout_rs", "rollout correction has a section of its own", "algorithm.rollout_correction.rollout_rs"),
+    Change(
+        "algorithm.rollout_rs", "rollout correction has a section of its own", "algorithm.rollout_correction.rollout_rs"
+    ),
     Change(
         "algorithm.rollout_rs_threshold",
         "rollout correction has a section of its own",
         "algorithm.rollout_correction.rollout_rs_threshold",
     ),
-    Change("actor_rollout_ref.actor.optim.warmup_style", "the schedule has one name", "actor_rollout_ref.actor.optim.lr_scheduler_type"),
+    Change(
+        "actor_rollout_ref.actor.optim.warmup_style",
+        "the schedule has one name",
+        "actor_rollout_ref.actor.optim.lr_scheduler_type",
+    ),
     Change("critic.optim.warmup_style", "the schedule has one name", "critic.optim.lr_scheduler_type"),
     Change("actor_rollout_ref.rollout.multi_turn.interaction_config_path", "interactions became agent loops"),
     Change("actor_rollout_ref.rollout.multi_turn.completion_callback", "chat schedulers became agent loops"),
@@ -89,6 +106,10 @@ def _experts(config: Mapping[str, Any], value: Any) -> bool:
     return isinstance(value, int) and value not in (1, product)
 
 
+def _differs(other: str, config: Mapping[str, Any], value: Any) -> bool:
+    return bool(value != config.get(other))
+
+
 DO_SAMPLE = "actor_rollout_ref.rollout.val_kwargs.do_sample"
 VALIDATION_TEMPERATURE = "actor_rollout_ref.rollout.val_kwargs.temperature"
 
@@ -99,7 +120,12 @@ DOUBTS: tuple[Doubt, ...] = (
         "say it in rewards: manager, model, or algorithm.overlong",
         _set,
     ),
-    Doubt("custom_reward_function.*", "main_ppo does not read custom_reward_function at the root", "write rewards.scorer", _set),
+    Doubt(
+        "custom_reward_function.*",
+        "main_ppo does not read custom_reward_function at the root",
+        "write rewards.scorer",
+        _set,
+    ),
     Doubt("sandbox_fusion.*", "main_ppo does not read sandbox_fusion at the root", "write rewards.sandbox", _set),
     Doubt(
         "actor_rollout_ref.rollout.expert_parallel_size",
@@ -119,6 +145,15 @@ DOUBTS: tuple[Doubt, ...] = (
         "set run.evaluate.temperature",
         lambda config, value: bool(value) == bool(config.get(VALIDATION_TEMPERATURE)),
         Severity.NOTE,
+    ),
+    *(
+        Doubt(
+            f"{home}.grad_clip",
+            f"{home}.grad_clip is read by nothing: {home}.optim.clip_grad is, and it says otherwise",
+            f"set {field}.optimizer.clip_gradient",
+            partial(_differs, f"{home}.optim.clip_grad"),
+        )
+        for home, field in (("actor_rollout_ref.actor", "algorithm"), ("critic", "algorithm.critic"))
     ),
     Doubt(
         "actor_rollout_ref.actor.ppo_micro_batch_size",

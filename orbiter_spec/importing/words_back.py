@@ -242,7 +242,8 @@ def _unsaid(flat: Flat) -> Unsaid:
 
 SPECIAL: Mapping[str, Callable[[Flat], Fields | Unsaid]] = {
     **dict.fromkeys(
-        (f"{ACTOR}.use_kl_loss", f"{ACTOR}.kl_loss_coef", "algorithm.use_kl_in_reward", "algorithm.kl_ctrl.kl_coef"), _kl
+        (f"{ACTOR}.use_kl_loss", f"{ACTOR}.kl_loss_coef", "algorithm.use_kl_in_reward", "algorithm.kl_ctrl.kl_coef"),
+        _kl,
     ),
     "trainer.default_local_dir": _absolute("run.checkpoint.folder", "trainer.default_local_dir"),
     "trainer.rollout_data_dir": _folder("run.save_rollouts", "trainer.rollout_data_dir"),
@@ -260,9 +261,7 @@ SPECIAL: Mapping[str, Callable[[Flat], Fields | Unsaid]] = {
     "data.image_key": _path("dataset.columns.images", "data.image_key"),
     "trainer.experiment_name": _path("name", "trainer.experiment_name"),
     **dict.fromkeys((f"{FUNCTION}.path", f"{FUNCTION}.name"), _scorer),
-    **dict.fromkeys(
-        tuple(f"{MANAGER}.{name}" for name in ("name", "source", "module.path", "module.name")), _manager
-    ),
+    **dict.fromkeys(tuple(f"{MANAGER}.{name}" for name in ("name", "source", "module.path", "module.name")), _manager),
     f"{REWARD_MODEL}.enable": _reward_path,
     f"{REWARD_MODEL}.enable_resource_pool": _reward_pool,
     f"{REWARD_MODEL}.rollout.name": _path("rewards.model.engine", f"{REWARD_MODEL}.rollout.name"),

@@ -93,6 +93,7 @@ AGENT: tuple[Setting, ...] = (
     to("agent.sampling.temperature", f"{ROLLOUT}.temperature"),
     to("agent.sampling.top_p", f"{ROLLOUT}.top_p"),
     to("agent.sampling.top_k", f"{ROLLOUT}.top_k"),
+    to("agent.sampling.sample", f"{ROLLOUT}.do_sample"),
     to("agent.sampling.ignore_eos", f"{ROLLOUT}.ignore_eos"),
     to("dataset.shuffle", "data.shuffle"),
     to("dataset.loader_workers", "data.dataloader_num_workers"),

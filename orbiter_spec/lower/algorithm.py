@@ -144,6 +144,8 @@ ALGORITHM: tuple[Setting, ...] = (
 ALGORITHM_MAPPED: tuple[Mapped, ...] = (
     below("algorithm.optimizer.options", f"{ACTOR}.optim.override_optimizer_config"),
     below("algorithm.critic.optimizer.options", f"{CRITIC}.optim.override_optimizer_config", role=Role.CRITIC),
+    below("algorithm.optimizer.further", f"{ACTOR}.optim"),
+    below("algorithm.critic.optimizer.further", f"{CRITIC}.optim", role=Role.CRITIC),
     below("algorithm.staleness.sampler_args", "trainer.v1.sampler.sampler_kwargs"),
 )
 ALGORITHM_SWITCHES: tuple[Switch, ...] = (

@@ -23,6 +23,7 @@ HARDWARE: tuple[Setting, ...] = (
     to("hardware.nodes", "trainer.nnodes"),
     to("hardware.gpus_per_node", "trainer.n_gpus_per_node"),
     to("hardware.device", "trainer.device"),
+    to("hardware.startup_timeout_seconds", "trainer.ray_wait_register_center_timeout"),
     to("hardware.storage_samples", "transfer_queue.backend.SimpleStorage.total_storage_size"),
     to("hardware.storage_units", "transfer_queue.backend.SimpleStorage.num_data_storage_units"),
     *ENGINE,
@@ -59,7 +60,7 @@ HARDWARE: tuple[Setting, ...] = (
     to("hardware.critic.micro_batch.dynamic", f"{CRITIC}.use_dynamic_bsz", role=Role.CRITIC),
     to(
         "hardware.critic.forward_micro_batch.sequences",
-        f"{CRITIC}.forward_micro_batch_size_per_gpu",
+        dp=f"{CRITIC}.forward_micro_batch_size_per_gpu",
         role=Role.CRITIC,
     ),
     to("hardware.critic.forward_micro_batch.tokens", f"{CRITIC}.forward_max_token_len_per_gpu", role=Role.CRITIC),
@@ -134,6 +135,7 @@ HARDWARE: tuple[Setting, ...] = (
 
 HARDWARE_MAPPED: tuple[Mapped, ...] = (
     *ENGINE_MAPPED,
+    below("hardware.storage", "transfer_queue"),
     below("hardware.rollout.engine_args", f"{ROLLOUT}.engine_kwargs.{{rollout}}"),
 )
 HARDWARE_SWITCHES: tuple[Switch, ...] = (

@@ -28,6 +28,7 @@ REWARDS: tuple[Setting, ...] = (
             ("max_batched_tokens", "rollout.max_num_batched_tokens"),
             ("max_sequences", "rollout.max_num_seqs"),
             ("dtype", "rollout.dtype"),
+            ("temperature", "rollout.temperature"),
             ("free_cache", "rollout.free_cache_engine"),
             ("skip_tokenizer", "rollout.skip_tokenizer_init"),
         )
@@ -37,6 +38,7 @@ REWARDS: tuple[Setting, ...] = (
 REWARDS_MAPPED: tuple[Mapped, ...] = (
     below("rewards.args", f"{FUNCTION}.reward_kwargs"),
     below("rewards.manager_args", "reward.reward_kwargs"),
+    below("rewards.model.further", f"{REWARD_MODEL}.rollout", role=Role.REWARD_MODEL),
     below("rewards.model.engine_args", f"{REWARD_MODEL}.rollout.engine_kwargs.{{judge}}", role=Role.REWARD_MODEL),
 )
 REWARDS_SWITCHES: tuple[Switch, ...] = (switch("rewards.model", f"{REWARD_MODEL}.enable", role=Role.REWARD_MODEL),)

@@ -16,6 +16,7 @@ RUN: tuple[Setting, ...] = (
     to("name", "trainer.experiment_name"),
     worded("run.checkpoint.every", "trainer.save_freq", word="never", value=-1),
     to("run.checkpoint.keep", "trainer.max_actor_ckpt_to_keep"),
+    to("run.checkpoint.strict", f"{ACTOR}.checkpoint.strict"),
     to("run.checkpoint.remote_folder", "trainer.default_hdfs_dir"),
     to("run.checkpoint.delete_after_load", "trainer.del_local_ckpt_after_load"),
     to("run.checkpoint.expiry_seconds", "trainer.esi_redundant_time"),

@@ -33,6 +33,11 @@ class Lora(Section):
     fully_sharded: bool | None = Field(
         None, description="Shard the adapter over the rollout's tensor-parallel group. Left out: the engine decides."
     )
+
+
+class PolicyLora(Lora):
+    """Adapters of the policy, which the rollout has to follow."""
+
     layered_summon: bool | None = Field(
         None, description="Gather adapter weights layer by layer at each sync to save GPU memory. Left out: false."
     )
@@ -63,7 +68,9 @@ class Model(Section):
     tokenizer: str | None = Field(None, description="Tokenizer repository or folder. Left out: the model's own.")
     config: str | None = Field(None, description="Folder of config.json if not the model's. Left out: the model's own.")
     trust_remote_code: bool | None = Field(None, description="Run Python code shipped with the model. Left out: false.")
-    lora: Lora | None = Field(None, description="Train adapters instead of the full weights. Left out: full weights.")
+    lora: PolicyLora | None = Field(
+        None, description="Train adapters instead of the full weights. Left out: full weights."
+    )
     attention: str | None = Field(
         None, description="Attention implementation of transformers, such as sdpa. Left out: flash_attention_2 on GPUs."
     )
@@ -126,6 +133,7 @@ class Sampling(Section):
     temperature: NonNegativeFloat | None = Field(None, description="Softmax temperature. Left out: 1.0.")
     top_p: Fraction | None = Field(None, description="Nucleus probability. Left out: 1.0.")
     top_k: int | None = Field(None, ge=-1, description="Most likely tokens kept; -1 keeps all. Left out: -1.")
+    sample: bool | None = Field(None, description="Draw instead of taking the likeliest token. Left out: true.")
     ignore_eos: bool | None = Field(None, description="Go on after the end token. Left out: false.")
 
 

@@ -96,17 +96,25 @@ class Optimizer(Section):
     )
     cycles: PositiveFloat | None = Field(None, description="Cosine cycles (FSDP). Left out: 0.5.")
     options: dict[str, Any] | None = Field(None, description="Further arguments of the optimiser. Left out: none.")
+    further: dict[str, Any] | None = Field(
+        None, description="Further keys of verl's optimiser section, such as muon_momentum. Left out: none."
+    )
 
 
-class Clip(Section):
-    """Clipping of the policy ratio (Schulman et al., arXiv:1707.06347)."""
+class Bounds(Section):
+    """How far a probability ratio may go from one."""
+
+    shorthand: ClassVar[str | None] = "low"
 
     low: NonNegativeFloat | None = Field(None, description="Below one, how far the ratio may go. Left out: 0.2.")
     high: NonNegativeFloat | None = Field(None, description="Above one, how far the ratio may go. Left out: as low.")
     ratio: NonNegativeFloat | None = Field(None, description="Bound of the losses that know only one. Left out: 0.2.")
-    dual: FiniteFloat | None = Field(None, description="Dual-clip bound for negative advantages. Left out: 3.0.")
 
-    shorthand: ClassVar[str | None] = "low"
+
+class Clip(Bounds):
+    """Clipping of the policy ratio (Schulman et al., arXiv:1707.06347)."""
+
+    dual: FiniteFloat | None = Field(None, description="Dual-clip bound for negative advantages. Left out: 3.0.")
 
 
 class Loss(Section):
@@ -270,7 +278,9 @@ class Teacher(Section):
         None, description="Name in verl's configuration; needed with several teachers. Left out: teacher_model."
     )
     key: str | None = Field(None, description="Rows whose teacher column says this go here. Left out: all rows.")
-    replicas: PositiveInt | None = Field(None, description="Engines that serve this teacher. Left out: 1; a teacher without a name gets the whole pool.")
+    replicas: PositiveInt | None = Field(
+        None, description="Engines that serve this teacher. Left out: 1; a teacher without a name gets the whole pool."
+    )
     engine: Literal["vllm", "sglang", "trtllm"] | None = Field(
         None, description="Inference engine. Left out: the rollout's."
     )
@@ -305,7 +315,7 @@ class Distillation(Section):
     lowest_log_prob: FiniteFloat | None = Field(None, description="Log-probability at least. Left out: no limit.")
     policy_gradient: bool | None = Field(None, description="Use the distance as a reward. Left out: false.")
     policy_loss: str | None = Field(None, description="Policy loss in that case. Left out: vanilla.")
-    clip: Clip | None = Field(None, description="Its clipping. Left out: 0.2 on both sides.")
+    clip: Bounds | None = Field(None, description="Its clipping. Left out: 0.2 on both sides.")
 
 
 class Algorithm(Section):

@@ -24,6 +24,13 @@ class MicroBatch(Section):
     )
 
 
+class ForwardBatch(Section):
+    """How much one GPU computes at once when it only scores."""
+
+    sequences: PositiveInt | None = Field(None, description="Sequences per GPU in one pass. Left out: as training.")
+    tokens: PositiveInt | None = Field(None, description="Token budget per GPU in one pass. Left out: as training.")
+
+
 class Offload(Section):
     """What waits in host memory while it is not needed: none, parameters, optimizer or all, or each by name."""
 
@@ -177,7 +184,6 @@ class Engine(Section):
     shard_size: int | None = Field(
         None, ge=-1, description="GPUs that share one copy of the weights (FSDP, VeOmni); -1 for all. Left out: -1."
     )
-    compile: bool | None = Field(None, description="Use torch.compile. Left out: true, and false on a CPU.")
     dtype: Literal["bfloat16", "float16", "float32"] | None = Field(
         None, description="Type of computation. Left out: bfloat16, and float32 on a CPU."
     )
@@ -279,6 +285,7 @@ class Train(Engine):
     engine: Literal["fsdp", "fsdp2", "megatron", "veomni", "torchtitan"] | None = Field(
         None, description="Training engine. Left out: fsdp2."
     )
+    compile: bool | None = Field(None, description="Use torch.compile. Left out: true, and false on a CPU.")
     gradient_checkpointing: bool | None = Field(
         None, description="Recompute activations in the backward pass. Left out: true."
     )
@@ -298,6 +305,8 @@ class Train(Engine):
 class Reference(Engine):
     """Engine settings of the reference model where they differ from the actor's."""
 
+    compile: bool | None = Field(None, description="Use torch.compile. Left out: as the actor.")
+
 
 class CriticEngine(Engine):
     """Engine settings of the critic where they differ from the actor's."""
@@ -308,7 +317,7 @@ class CriticEngine(Engine):
     activation_offload: bool | None = Field(None, description="Keep activations in host memory. Left out: false.")
     remove_padding: bool | None = Field(None, description="Pack sequences without padding. Left out: as the actor.")
 
-    forward_micro_batch: MicroBatch | None = Field(
+    forward_micro_batch: ForwardBatch | None = Field(
         None, description="How much one GPU computes at once when it only scores. Left out: as micro_batch."
     )
 
@@ -457,6 +466,12 @@ class Hardware(Section):
     cluster: Cluster | None = Field(None, description="Where the processes run. Left out: this machine.")
     device: Literal["cuda", "npu", "cpu"] | None = Field(
         None, description="Device type of torch. Left out: cuda, and cpu on a CPU."
+    )
+    storage: dict[str, Any] | None = Field(
+        None, description="Further keys of TransferQueue's section, by verl's names. Left out: none."
+    )
+    startup_timeout_seconds: PositiveInt | None = Field(
+        None, description="Seconds that workers may take to register. Left out: 300."
     )
     storage_samples: PositiveInt | None = Field(None, description="Samples TransferQueue can hold. Left out: 100000.")
     storage_units: NonNegativeInt | None = Field(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orbiter_spec.spec.base import FiniteFloat, Fraction, PositiveInt, Section
+from orbiter_spec.spec.base import FiniteFloat, Fraction, NonNegativeFloat, PositiveInt, Section
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -70,6 +70,10 @@ class RewardModel(Section):
     cuda_graphs: bool | None = Field(None, description="Capture CUDA graphs. Left out: false.")
     free_cache: bool | None = Field(None, description="Release the KV cache between uses. Left out: true.")
     skip_tokenizer: bool | None = Field(None, description="Start the engine without a tokenizer. Left out: false.")
+    temperature: NonNegativeFloat | None = Field(None, description="Temperature of a judge. Left out: 1.0.")
+    further: dict[str, Any] | None = Field(
+        None, description="Further keys of its rollout section, by verl's names. Left out: none."
+    )
     engine_args: dict[str, Any] | None = Field(
         None, description="Further arguments of the engine, by its own names. Left out: none."
     )

@@ -24,6 +24,7 @@ class Checkpoint(Section):
     contents: list[Content] | None = Field(None, description="What is saved. Left out: model, optimizer and extra.")
     load: list[Content] | None = Field(None, description="What is loaded. Left out: what is saved.")
     asynchronous: bool | None = Field(None, description="Save in the background (Megatron). Left out: false.")
+    strict: bool | None = Field(None, description="Refuse a checkpoint with missing keys. Left out: true.")
     mbridge: dict[str, Any] | None = Field(
         None, description="Settings of mbridge when it saves (Megatron), by its names. Left out: none."
     )
@@ -77,7 +78,9 @@ class ProfileRoles(Section):
 class Profile(Section):
     """Profiling of chosen steps."""
 
-    tool: Literal["nsys", "npu", "torch", "torch_memory", "precision_debugger"] = Field(description="The profiler.")
+    tool: Literal["nsys", "npu", "torch", "torch_memory", "precision_debugger"] | None = Field(
+        None, description="The profiler. Left out: none, so that roles alone profile nothing."
+    )
     steps: list[NonNegativeInt] | None = Field(None, description="Steps that are profiled. Left out: none.")
     roles: ProfileRoles | None = Field(None, description="Profiling role by role. Left out: all off.")
     folder: str | None = Field(None, description="Where traces go. Left out: outputs/profile.")
@@ -88,7 +91,9 @@ class Profile(Section):
 class Trace(Section):
     """Tracing of agent loops."""
 
-    backend: Literal["mlflow", "weave", "trackio", "rl_insight"] = Field(description="Where traces go.")
+    backend: Literal["mlflow", "weave", "trackio", "rl_insight"] | None = Field(
+        None, description="Where traces go. Left out: nowhere."
+    )
     text: bool | None = Field(None, description="Record text beside tokens. Left out: false.")
     samples_per_worker: PositiveInt | None = Field(None, description="Samples traced per step. Left out: all.")
 

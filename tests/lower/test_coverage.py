@@ -1,0 +1,230 @@
+"""Every field of the language is the origin of a verl key, or stands on the short list of fields that others consume."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import pytest
+from pydantic.fields import FieldInfo as ModelField
+
+from orbiter_spec.lower.lowering import lower
+from orbiter_spec.lower.target import load_target
+from orbiter_spec.plan import make_plan
+from orbiter_spec.spec.base import Section
+from orbiter_spec.spec.experiment import Experiment
+from orbiter_spec.spec.fields import fields
+
+CONSUMED_ELSEWHERE: Mapping[str, str] = {
+    "version": "binding checks it",
+    "extends": "reading merges it",
+    "agent.instructions": "becomes rows",
+    "agent.prompt": "becomes rows",
+    "dataset.train.name": "becomes rows",
+    "dataset.train.limit": "becomes rows",
+    "dataset.validation.fraction": "becomes rows",
+    "dataset.validation.name": "becomes rows",
+    "dataset.validation.limit": "becomes rows",
+    "dataset.columns.input": "becomes rows",
+    "dataset.columns.expected": "becomes rows",
+    "dataset.columns.chat": "becomes rows",
+    "dataset.columns.source": "becomes rows",
+    "rewards.parts[].name": "becomes rewards.json",
+    "rewards.parts[].function": "becomes rewards.json",
+    "rewards.parts[].builtin": "becomes rewards.json",
+    "rewards.parts[].weight": "becomes rewards.json",
+    "rewards.parts[].args": "becomes rewards.json",
+    "rewards.parts[].on_error": "becomes rewards.json",
+    "hardware.workers": "a CPU run's gpus_per_node",
+    "hardware.cluster.kind": "the launcher's business, and Ray's address on a CPU",
+    "hardware.cluster.address": "the launcher's business",
+    "hardware.cluster.cpus": "Ray's CPUs on a CPU",
+    "run.output": "the run folder, made by the launcher",
+    "verl.version": "chooses the target",
+    "dataset.prepared": "decides whether rows are built",
+    "dataset.pipeline": "becomes rows",
+    "algorithm.name": "decides other fields",
+}
+BASE: Mapping[str, Any] = {
+    "version": 1,
+    "name": "coverage",
+    "agent": {"model": {"path": "Qwen/Qwen2.5-7B-Instruct"}},
+    "dataset": {"train": "/data/train.parquet", "prepared": True},
+    "rewards": {"scorer": "verl"},
+    "algorithm": {"name": "ppo", "kl": {"apply": "both"}},
+    "hardware": {"gpus_per_node": 8},
+}
+NEEDS: Mapping[str, Mapping[str, Any]] = {
+    "rewards.model": {"path": "Skywork/Skywork-Reward-V2-Llama-3.1-8B"},
+    "rewards.sandbox": {"url": "http://sandbox/run_code"},
+    "rewards.args": {},
+    "algorithm.distillation": {"teachers": [{"model": "Qwen/Qwen3-32B", "name": "teacher"}]},
+    "algorithm.overlong": {"buffer_tokens": 128},
+    "run.profile": {"tool": "torch"},
+    "algorithm.staleness": {},
+    "agent.model.lora": {"rank": 16},
+}
+TEXTS: Mapping[str, Any] = {
+    "name": "other",
+    "project": "other",
+    "algorithm.distillation.teachers[].name": "other",
+    "rewards.scorer": "/code/scorer.py:score",
+    "rewards.manager": "prime",
+    "algorithm.estimator": "rloo",
+    "algorithm.staleness.sampler": "/code/sampler.py:Sampler",
+    "hardware.rollout.server": "/code/server.py:Server",
+    "dataset.custom_class": "/code/rows.py:Rows",
+    "hardware.accelerator": "cpu",
+    "run.checkpoint.resume": "/runs/checkpoint",
+    "rewards.parts": [{"builtin": "exact_match"}],
+    "verl.overrides": {"trainer.use_v1": False},
+    "algorithm.distillation.teachers": [{"model": "Qwen/Qwen3-32B"}],
+    "dataset.validation": [{"path": "/data/other.parquet"}],
+}
+
+
+def leaf_fields() -> list[str]:
+    return [route for route, info in fields().items() if info.section is None]
+
+
+@pytest.mark.parametrize("route", leaf_fields())
+def test_a_field_sets_a_key_or_is_consumed_elsewhere(route: str) -> None:
+    changed = any(effects(route))
+    if base_route(route) in CONSUMED_ELSEWHERE:
+        return
+    assert changed, f"{route} changes nothing under any engine"
+
+
+def test_the_list_names_fields_that_exist() -> None:
+    known = {base_route(route) for route in fields()} | {"dataset.pipeline"}
+    assert set(CONSUMED_ELSEWHERE) <= known
+
+
+def base_route(route: str) -> str:
+    return route.replace("validation.path[].", "validation.").replace("train[].", "train.")
+
+
+def effects(route: str) -> Iterator[bool]:
+    """Whether the field changes the lowered keys, engine by engine."""
+    for engine in ("fsdp2", "megatron", "veomni", "torchtitan"):
+        for variant in values(route):
+            before, after = experiment(route, None, engine), experiment(route, variant, engine)
+            if before is not None and after is not None:
+                yield settings(before) != settings(after)
+
+
+def settings(made: Experiment) -> Mapping[str, Any]:
+    paths = {"dataset.train": _paths(made.dataset.train), "dataset.validation": _paths(made.dataset.validation)}
+    return lower(make_plan(made, paths={key: value for key, value in paths.items() if value})).settings
+
+
+def _paths(sources: Any) -> list[str]:
+    sources = getattr(sources, "path", sources)
+    listed = sources if isinstance(sources, list) else [sources]
+    return [getattr(source, "path", source) for source in listed if source is not None]
+
+
+def experiment(route: str, value: Any, engine: str) -> Experiment | None:
+    """The base experiment with what the field's section needs, and the field when it has a value."""
+    data: dict[str, Any] = _copy(BASE)
+    data["hardware"]["train"] = {"engine": engine}
+    for section, needed in NEEDS.items():
+        if route.replace("[]", "").startswith(section + ".") and needed:
+            _put(data, section, _copy(needed))
+    if route == "rewards.args" or route.startswith("rewards.parts"):
+        data["rewards"] = {"scorer": "/code/scorer.py:score"} if route == "rewards.args" else {}
+    if route.startswith("algorithm.staleness.") or route.startswith("hardware.rollout.hybrid"):
+        data["hardware"]["rollout"] = {"placement": "separate"}
+    if value is not None:
+        _put(data, route, value)
+    try:
+        return Experiment.model_validate(data)
+    except ValueError:
+        return None
+
+
+def values(route: str) -> Iterator[Any]:
+    """Values that the field may have; the first that binds and differs is enough."""
+    if route in TEXTS:
+        yield TEXTS[route]
+        return
+    field = model_field(route)
+    yield from _of(field.annotation)
+
+
+def _of(annotation: Any) -> Iterator[Any]:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _of(get_args(annotation)[0])
+    elif origin is Literal:
+        yield from get_args(annotation)
+    elif origin in (Union, types.UnionType):
+        for option in get_args(annotation):
+            yield from _of(option)
+    elif origin is list:
+        inner = next(_of(get_args(annotation)[0]), None)
+        yield [inner] * 2
+        yield [inner]
+    elif origin is dict:
+        yield {"zeta": 1}
+    elif annotation is bool:
+        yield True
+        yield False
+    elif annotation is int:
+        yield 3
+    elif annotation is float:
+        yield 0.37
+    elif annotation is str:
+        yield "/some/thing"
+
+
+def model_field(route: str) -> ModelField:
+    section: type[Section] = Experiment
+    parts = route.split(".")
+    for depth, part in enumerate(parts):
+        name = part.removesuffix("[]")
+        field = section.model_fields[name]
+        info = fields()[".".join(parts[: depth + 1]).removesuffix("[]")]
+        if info.section is None or depth == len(parts) - 1:
+            return field
+        section = info.section
+    raise AssertionError(route)
+
+
+def _put(data: dict[str, Any], route: str, value: Any) -> None:
+    node: Any = data
+    parts = route.split(".")
+    for index, part in enumerate(parts):
+        name, listed = part.removesuffix("[]"), part.endswith("[]")
+        last = index == len(parts) - 1
+        if last:
+            node[name] = value
+        elif listed:
+            items = node.setdefault(name, [{}])
+            node = items[0]
+        else:
+            child = node.get(name)
+            if not isinstance(child, dict):
+                child = node[name] = {} if child is None else {"path": child}
+            node = child
+
+
+def _copy(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _copy(value) for key, value in data.items()}
+    return [_copy(item) for item in data] if isinstance(data, list) else data
+
+
+def test_every_key_of_the_tables_is_a_key_of_the_target() -> None:
+    from orbiter_spec.lower.lowering import TABLE
+
+    target = load_target("0.9.1")
+    unknown = [
+        (row.field, key)
+        for row in TABLE
+        for engine in ("dp", "megatron", "veomni", "torchtitan")
+        for key in row.keys_for(engine)
+        if not target.has(engine, key) and not target.accepts(engine, key)
+    ]
+    assert unknown == []
