@@ -43,14 +43,15 @@ def _result(found: Diagnostic, rule: int) -> dict[str, Any]:
 
 
 def _location(place: Place) -> dict[str, Any]:
-    region: dict[str, Any] = {
+    region = {
         "startLine": place.line,
         "startColumn": place.column,
         "endColumn": place.column + place.width,
     }
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.file)}, "region": region}
     if place.text:
-        region["snippet"] = {"text": place.text}
-    return {"artifactLocation": {"uri": _uri(place.file)}, "region": region}
+        location["contextRegion"] = {"startLine": place.line, "snippet": {"text": place.text}}
+    return location
 
 
 def _uri(file: str) -> str:

@@ -13,7 +13,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-from orbiter_spec.diagnostics import Diagnostic, Place
+from orbiter_spec.diagnostics import Diagnostic, Place, nearest
 from orbiter_spec.source.limits import MAX_BYTES, MAX_LINE
 from orbiter_spec.source.text import Source, readable
 
@@ -82,14 +82,13 @@ def _too_large(place: Place, size: int) -> Diagnostic:
 
 def _look_beside(path: Path) -> str:
     """A name close to a missing one in the same folder, as a help line."""
-    from orbiter_spec.diagnostics import nearest
-
     try:
         names = sorted(entry for entry in os.listdir(path.parent) if entry.endswith((".yaml", ".yml")))
     except OSError:
         return f"the folder {readable(str(path.parent))} does not exist"
-    guess = nearest(path.name, names[:1000])
-    return f"did you mean {readable(str(path.parent / guess))}?" if guess else "check the path"
+    stems = {os.path.splitext(name)[0]: name for name in names[:1000]}
+    guess = nearest(path.stem, stems)
+    return f"did you mean {readable(str(path.parent / stems[guess]))}?" if guess else "check the path"
 
 
 def _decode(content: bytes, name: str) -> str | Diagnostic:

@@ -19,7 +19,8 @@ def test_results_point_at_rules_and_regions() -> None:
     assert error["message"]["text"].splitlines()[-1] == "help: use 1, 2, 3 or 6, or give the pool 8 GPUs"
     assert error["locations"][0]["physicalLocation"] == {
         "artifactLocation": {"uri": "specs/math.yaml"},
-        "region": {"startLine": 18, "startColumn": 20, "endColumn": 21, "snippet": {"text": LINE}},
+        "region": {"startLine": 18, "startColumn": 20, "endColumn": 21},
+        "contextRegion": {"startLine": 18, "snippet": {"text": LINE}},
     }
     assert warning["level"] == "warning"
     (related,) = warning["relatedLocations"]
