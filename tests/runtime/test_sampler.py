@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import ray
 import verl.trainer.ppo.v1.replay_buffer as verl_buffer
 from hydra import compose, initialize_config_module
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
+from orbiter_spec.runtime import sampler
 from orbiter_spec.runtime.sampler import POLL_SECONDS, FastReplayBuffer
 
 PATH = "trainer.v1.sampler.custom_sampler"
@@ -67,3 +71,33 @@ def test_it_can_be_built_without_a_trainer() -> None:
     arguments = {"max_off_policy_threshold": None, "max_off_policy_strategy": "drop", "sampler_kwargs": {}}
     buffer = FastReplayBuffer(trainer_mode="sync", trainer_config={}, **arguments)
     assert buffer.poll_interval == POLL_SECONDS
+
+
+@pytest.mark.training
+@pytest.mark.timeout(120)
+def test_a_dead_worker_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        worker = ray.remote(Idle).options(num_cpus=0).remote()
+        ray.get(worker.ping.remote())
+        buffer = build("sync", FAST["sync"])
+        monkeypatch.setattr(sampler, "PING_SECONDS", 0.0)
+        buffer._trainer.agent_loop_manager = SimpleNamespace(agent_loop_workers=[worker])
+        watch(buffer, seconds=2)
+        ray.kill(worker)
+        with pytest.raises(ray.exceptions.ActorDiedError):
+            watch(buffer, seconds=20)
+    finally:
+        ray.shutdown()
+
+
+class Idle:
+    async def ping(self) -> None:
+        pass
+
+
+def watch(buffer: Any, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        buffer._watch_workers()
+        time.sleep(0.05)
