@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from orbiter_spec.importing.compare import ABSENT, Difference, differences, flatten
+from orbiter_spec.importing.settings import follows
 from orbiter_spec.importing.words_back import UNSAID, field_of
 from orbiter_spec.lower.compose import REMOVED, compose
 from orbiter_spec.lower.lowering import SWITCHES, Lowered, lower
@@ -142,14 +143,14 @@ def fit(candidate: Candidate, target: Target, explicit: set[str]) -> list[Differ
     Keys that were written come first, of those the ones that verl does not take from elsewhere, so that what merely
     follows by interpolation is not said.
     """
-    following = {key for key in explicit if _follows(target, candidate.engine, key)}
+    following = {key for key in explicit if follows(target, candidate.engine, key)}
     passes = (explicit - following, explicit)
     left: list[Difference] = []
     for turn in range(ROUNDS):
         left = differences(candidate.original, compiled(candidate, target))
         if not left:
             break
-        chosen = [found for found in left if turn >= len(passes) or found.key in passes[turn]]
+        chosen = _chosen(left, passes[turn] if turn < len(passes) else None, candidate.engine, target)
         for found in chosen:
             if found.original is ABSENT or found.original is REMOVED:
                 _without(candidate, found.key)
@@ -159,16 +160,11 @@ def fit(candidate: Candidate, target: Target, explicit: set[str]) -> list[Differ
     return left
 
 
-def _follows(target: Target, engine: str, key: str) -> bool:
-    """True when the target's default for `key` is taken from another key."""
-    node: Any = target.shared_tree(engine)
-    for part in key.split("."):
-        if isinstance(node, str):
-            return "${" in node
-        if not isinstance(node, dict) or part not in node:
-            return False
-        node = node[part]
-    return isinstance(node, str) and "${" in node
+def _chosen(left: list[Difference], keys: set[str] | None, engine: str, target: Target) -> list[Difference]:
+    """The differences to look at: those of `keys`, or in later rounds first the ones that follow nothing."""
+    if keys is not None:
+        return [found for found in left if found.key in keys]
+    return [found for found in left if not follows(target, engine, found.key)] or left
 
 
 def _tidy(candidate: Candidate) -> None:

@@ -139,6 +139,8 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
             if to is None or to == "model_engine":
                 return
             key = to
+        elif override.force and follows(target, settled.engine, key):
+            pass
         elif not (override.add and target.accepts(settled.engine, key)):
             settled.diagnostics.append(_unknown(key, override, target, settled, line, text))
             return
@@ -149,6 +151,18 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
     settled.values.pop(key, None)
     settled.values[key] = override.value
     settled.lines[key] = line.line
+
+
+def follows(target: Target, engine: str, key: str) -> bool:
+    """True when the target's default for `key` is taken from another key."""
+    node: Any = target.shared_tree(engine)
+    for part in key.split("."):
+        if isinstance(node, str):
+            return "${" in node
+        if not isinstance(node, dict) or part not in node:
+            return False
+        node = node[part]
+    return isinstance(node, str) and "${" in node
 
 
 def _is_section(target: Target, engine: str, key: str) -> bool:

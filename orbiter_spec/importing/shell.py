@@ -286,8 +286,9 @@ class _Follower:
         if not operator:
             return value
         if operator in ("//", "/"):
-            old, _, new = rest.partition("/")
-            return value.replace(self._inner(old), self._inner(new), -1 if operator == "//" else 1)
+            old, new = _halves(rest)
+            wanted = self._inner(old)
+            return value.replace(wanted, self._inner(new), -1 if operator == "//" else 1) if wanted else value
         if operator in ("^^", ",,"):
             return value.upper() if operator == "^^" else value.lower()
         if operator in ("##", "#", "%%", "%") and "[" not in rest and "?" not in rest:
@@ -344,6 +345,12 @@ def _after(word: Word, end: int) -> list[Piece]:
         else:
             rest.append(piece)
     return rest
+
+
+def _halves(text: str) -> tuple[str, str]:
+    r"""The two sides of `/` in `${X/old/new}`; `\/` is no separator."""
+    match = re.match(r"((?:[^/\\]|\\.)*)(?:/(.*))?\Z", text, re.DOTALL)
+    return (match[1], match[2] or "") if match else (text, "")
 
 
 def _trim(value: str, operator: str, pattern: str) -> str:

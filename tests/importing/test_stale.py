@@ -1,0 +1,69 @@
+"""Keys of older releases and keys that do not do what they say."""
+
+from __future__ import annotations
+
+from orbiter_spec.importing.stale import CHANGES, ENGINES, moved
+from tests.importing.helpers import BASE, TARGET, ids, imported
+
+MEGATRON = ("model_engine=megatron", *BASE)
+
+
+def messages(*overrides: str) -> str:
+    return "\n".join(found.message for found in imported("\n".join(overrides)).diagnostics)
+
+
+def test_a_key_that_is_gone_is_told_and_left_out() -> None:
+    told = messages(*MEGATRON, "actor_rollout_ref.actor.megatron.grad_offload=True")
+    assert "actor_rollout_ref.actor.megatron.grad_offload is gone: param_offload moves gradients too" in told
+
+
+def test_a_key_that_moved_keeps_its_value() -> None:
+    found = imported("\n".join((*BASE, "+actor_rollout_ref.actor.policy_loss.tau_pos=0.7")))
+    assert found.original["actor_rollout_ref.actor.tau_pos"] == 0.7
+    assert found.fields["algorithm.loss.tau_positive"] == 0.7
+    assert ids(found) == ["ORB630"]
+
+
+def test_the_engine_named_at_the_actor() -> None:
+    found = imported("\n".join((*BASE, "actor_rollout_ref.actor.model_engine=megatron")))
+    assert found.engine == "megatron"
+    assert ids(found) == ["ORB630"]
+
+
+def test_a_plus_on_a_key_that_is_there() -> None:
+    found = imported("\n".join((*BASE, "+trainer.nnodes=2")))
+    assert found.original["trainer.nnodes"] == 2
+    assert ids(found) == ["ORB630"]
+
+
+def test_an_unknown_key_is_an_error_that_names_the_nearest() -> None:
+    found = imported("\n".join((*BASE, "trainer.nodes=2")))
+    assert ids(found) == ["ORB631"]
+    assert "trainer.nnodes" in found.diagnostics[0].help
+    assert found.spec_text is not None
+    assert "Look here: verl 0.9.1 has no key trainer.nodes" in found.spec_text
+
+
+def test_an_engine_that_is_gone() -> None:
+    found = imported("\n".join((*BASE, "model_engine=mindspeed", "actor_rollout_ref.actor.mindspeed.x=1")))
+    assert found.spec_text is None
+    assert ids(found) == ["ORB633"]
+
+
+def test_what_composes_and_does_nothing() -> None:
+    told = messages(
+        *BASE,
+        "reward_model.reward_manager=dapo",
+        "actor_rollout_ref.rollout.expert_parallel_size=3",
+        "actor_rollout_ref.rollout.val_kwargs.do_sample=True",
+        "actor_rollout_ref.actor.grad_clip=0.3",
+        "custom_reward_function.path=/code/reward.py",
+    )
+    for words in ("section reward_model", "expert_parallel_size", "do_sample", "grad_clip", "custom_reward_function"):
+        assert words in told
+
+
+def test_moves_lead_to_keys_of_the_target() -> None:
+    for change in CHANGES:
+        to = moved(change, change.key.replace("*", "param_offload"))
+        assert to is None or to == "model_engine" or any(TARGET.has(engine, to) for engine in ENGINES), change
