@@ -78,7 +78,13 @@ def bind_experiment(state: Compilation) -> None:
     """Document to experiment."""
     if state.document is not None:
         state.experiment, problems = bind(state.document)
-        state.findings += problems
+        state.findings += without_faults(problems, state.document)
+
+
+def without_faults(problems: list[Diagnostic], document: Document) -> list[Diagnostic]:
+    """`problems` less those about a value that reading has already reported and stood something harmless in for."""
+    places = {document.place(route) for route in document.faults()}
+    return [found for found in problems if found.place not in places]
 
 
 def find_inputs(state: Compilation) -> None:
@@ -157,7 +163,7 @@ def apply_ignores(state: Compilation) -> list[Diagnostic]:
     """The findings that no `# orbiter: ignore[...]` comment silences, and a note that counts the others."""
     if state.document is None:
         return state.findings
-    silenced = {(ignore.place.file, ignore.place.line, name) for ignore in state.document.ignores() for name in ignore.ids}
+    silenced = {(ignore.place.file, ignore.line, name) for ignore in state.document.ignores() for name in ignore.ids}
     kept = [found for found in state.findings if not _is_silenced(found, silenced)]
     hidden = len(state.findings) - len(kept)
     if hidden:

@@ -23,8 +23,8 @@ from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import DatasetRequest, SourceRequest, TemplateRequest
 from orbiter_spec.data.template import PromptError, PromptTemplate
 
-TEMPLATE_FAILURES = 3
-"""After so many rows that a template fails on, the others are not tried: each may cost the whole budget."""
+TEMPLATE_FAILURES = 1
+"""After so many rows that a template fails on, the others are not tried: they mostly fail for the same reason."""
 
 VerlRow = dict[str, Any]
 Messages = list[dict[str, str]]
