@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from orbiter_spec.diagnostics import Severity
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
@@ -51,4 +52,5 @@ def check(plan: Plan) -> Iterator[Finding]:
             note=f"a replica of {replica} GPUs on nodes of {each}",
             help=f"use a replica of {nearest_divisors(each, min(replica, each))} GPUs, or of whole nodes",
             related=((f"{section}.gpus_per_node", f"{each} GPUs on each node"),),
+            severity=Severity.WARNING if whole else Severity.ERROR,
         )

@@ -12,12 +12,14 @@ With no replica every request fails and is asked for again without end. GPUs tha
 
 ```yaml
 hardware: {rollout: {placement: separate, gpus_per_node: 2, tensor_parallel: 4}}
+algorithm: {staleness: {sync_every: 1}}
 ```
 
 ## Good
 
 ```yaml
 hardware: {rollout: {placement: separate, gpus_per_node: 4, tensor_parallel: 4}}
+algorithm: {staleness: {sync_every: 1}}
 ```
 """
 

@@ -12,7 +12,7 @@ torchtitan trains the full weights all the same, and the KL term is then measure
 
 ```yaml
 agent: {model: {path: Qwen/Qwen2.5-7B-Instruct, lora: {rank: 32}}}
-hardware: {train: {engine: torchtitan}}
+hardware: {train: {engine: torchtitan, shard_size: 8}}
 ```
 
 ## Good
