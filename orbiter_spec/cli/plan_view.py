@@ -15,6 +15,7 @@ FOLLOWING = "follow_actor"
 NODES_DRAWN = 2
 SERVING = {"rollout": "r", "reward model": "m", "teacher": "t"}
 GIB = 1024**3
+MIB = (1024**2, "MiB")
 
 
 def render_plan(plan: dict[str, Any], width: int = 100) -> str:
@@ -27,6 +28,8 @@ def render_plan(plan: dict[str, Any], width: int = 100) -> str:
 def _head(plan: dict[str, Any], width: int) -> Iterator[str]:
     hardware, model = plan["hardware"], plan["model"]
     where = f"{_count(hardware['nodes'], 'node')} x {hardware['gpus_per_node']} {hardware['accelerator'] or 'GPU'}"
+    if hardware["accelerator"] == "cpu":
+        where = f"this machine's CPU, {_count(hardware['gpus_per_node'], 'worker')}"
     yield f"{plan['name']}: {plan['algorithm']} on {where}, {hardware['mode']}"
     facts = model["facts"]
     if facts is None:
@@ -54,8 +57,9 @@ def _batches(plan: dict[str, Any], width: int) -> Iterator[str]:
     minibatches = -(-chain["prompts"] // chain["minibatch_prompts"])
     yield "batch"
     samples, sequences = chain["samples_per_prompt"], chain["sequences"]
-    yield f"  {chain['prompts']} prompts x {samples} samples = {sequences:,} sequences a step"
-    yield f"  / {chain['data_parallel_size']} data-parallel ranks = {chain['sequences_per_worker']} sequences each"
+    yield f"  {chain['prompts']} prompts x {_count(samples, 'sample')} = {sequences:,} sequences a step"
+    ranks = _count(chain["data_parallel_size"], "data-parallel rank")
+    yield f"  / {ranks} = {_count(chain['sequences_per_worker'], 'sequence')} each"
     parts = _count(minibatches, "mini-batch", "mini-batches")
     yield f"  {parts} of {chain['minibatch_prompts']} prompts, {_micro(chain)}"
     yield f"  {_count(chain['optimizer_steps'], 'optimiser step')} a step; {_steps(plan)}"
@@ -91,7 +95,7 @@ def _pools(plan: dict[str, Any], width: int) -> Iterator[str]:
 
 def _pool(pool: dict[str, Any], first_replica: int, width: int) -> Iterator[str]:
     drawn = _drawn_nodes(pool)
-    size = f"{_count(len(drawn), 'node')} x {pool['gpus_per_node']} GPUs"
+    size = f"{_count(len(drawn), 'node')} x {_count(pool['gpus_per_node'], 'GPU')}"
     replica = (
         f"; {_count(pool['replicas'], 'replica')} of {_count(pool['replica_processes'], 'GPU')}"
         if pool["replica_processes"]
@@ -159,8 +163,9 @@ def _demand(plan: dict[str, Any], width: int) -> Iterator[str]:
     for group in demand["groups"]:
         actors, cpus, gpus = group["actors"], group["cpus_per_actor"], group["gpus_per_actor"]
         each = f"{_count(cpus, 'CPU')}" + (f" + {_count(gpus, 'GPU')}" if gpus else "")
-        yield f"  {group['name']:<26}{actors:>6} x {each:<16}= {actors * cpus:>5} CPUs" + (
-            f", {actors * gpus} GPUs" if gpus else ""
+        total = f"{actors * cpus:>6,} {'CPU' if actors * cpus == 1 else 'CPUs'}"
+        yield f"  {group['name']:<26}{actors:>6} x {each:<16}={total}" + (
+            f", {_count(actors * gpus, 'GPU')}" if gpus else ""
         )
     bundle = demand["largest_bundle"]
     yield f"  the largest has to fit one node: {_count(bundle['cpus'], 'CPU')} and {_count(bundle['gpus'], 'GPU')}"
@@ -172,19 +177,39 @@ def _memory(plan: dict[str, Any], width: int) -> Iterator[str]:
     if memory is None:
         yield "memory: not estimated" + ("" if plan["model"]["facts"] else ", since the model's sizes are unknown")
         return
-    size = f" of {memory['gpu_bytes'] / GIB:.0f}" if memory["gpu_bytes"] else ""
-    yield f"memory per GPU in GiB{size}: {memory['verdict']}"
+    unit, name = (GIB, "GiB") if any(phase["bytes_per_gpu"]["high"] >= GIB for phase in memory["phases"]) else MIB
+    worker = "worker" if plan["hardware"]["accelerator"] == "cpu" else "GPU"
+    size = f" of {memory['gpu_bytes'] / unit:.0f}" if memory["gpu_bytes"] else ""
+    yield f"memory per {worker} in {name}{size}: {memory['verdict']} ({memory['reason']})"
+    yield f"  {'':<18}{'expected':>9}{'range':>14}"
     for phase in memory["phases"]:
-        uses = "; ".join(f"{use['role']} {use['kind']} {_span(use)}" for use in _largest(phase["uses"]))
-        line = f"  {phase['name']:<14}{_span(phase['bytes_per_gpu']):>14}   {uses}"
-        yield from textwrap.wrap(
-            line, width, subsequent_indent=" " * 33, drop_whitespace=True, break_on_hyphens=False
-        ) or [line]
+        yield from _phase(phase, unit, width)
+    yield from _cache(plan, memory)
     host = memory["host_bytes_per_node"]
-    checkpoint = f"{memory['checkpoint_bytes'] / GIB:.1f}"
-    yield f"  host memory per node {_span(host)} GiB; one checkpoint {checkpoint} GiB on disk{_kept(memory)}"
+    checkpoint = f"{memory['checkpoint_bytes'] / unit:.1f}"
+    kept = _kept(memory)
+    yield f"  host memory per node {_span(host, unit)} {name}; one checkpoint {checkpoint} {name} on disk{kept}"
     for assumption in memory["assumptions"]:
         yield from textwrap.wrap(f"assuming {assumption}", width, initial_indent="  ", subsequent_indent="    ")
+
+
+def _phase(phase: dict[str, Any], unit: int, width: int) -> Iterator[str]:
+    """Expected bytes, their range, and what they are: the largest first, specks left out."""
+    amount = phase["bytes_per_gpu"]
+    shown = sorted((use for use in phase["uses"] if use["high"] >= unit / 20), key=lambda use: -int(use["high"]))
+    uses = "; ".join(f"{use['role']} {use['kind']} {_span(use, unit)}" for use in shown)
+    lead = f"  {phase['name']:<18}{amount['expected'] / unit:>9.1f}{_span(amount, unit):>14}  "
+    parts = textwrap.wrap(uses, max(20, width - len(lead)), break_on_hyphens=False, break_long_words=False) or [""]
+    yield (lead + parts[0]).rstrip()
+    yield from (" " * len(lead) + part for part in parts[1:])
+
+
+def _cache(plan: dict[str, Any], memory: dict[str, Any]) -> Iterator[str]:
+    tokens = memory["cache_tokens_per_replica"]
+    if tokens is None or plan["batches"] is None:
+        return
+    longest = plan["batches"]["max_tokens"] // plan["batches"]["sequences"]
+    yield f"  the KV cache of a replica holds {tokens:,} tokens: {tokens // longest:,} sequences at their limit"
 
 
 def _kept(memory: dict[str, Any]) -> str:
@@ -192,13 +217,8 @@ def _kept(memory: dict[str, Any]) -> str:
     return f", {kept} kept: {kept * memory['checkpoint_bytes'] / GIB:.1f} GiB" if kept else ", all kept"
 
 
-def _largest(uses: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    shown = [use for use in uses if use["high"] >= GIB / 20]
-    return sorted(shown, key=lambda use: -use["high"])
-
-
-def _span(bytes_range: dict[str, Any]) -> str:
-    low, high = bytes_range["low"] / GIB, bytes_range["high"] / GIB
+def _span(bytes_range: dict[str, Any], unit: int) -> str:
+    low, high = bytes_range["low"] / unit, bytes_range["high"] / unit
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}-{high:.1f}"
 
 

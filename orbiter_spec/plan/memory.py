@@ -1,10 +1,10 @@
 """Pass: the memory of one step, per GPU and phase, and whether it fits.
 
 What training holds (weights, gradients, optimiser) is exact; activations and scores depend on lengths nobody knows
-yet and carry a range (activations.py). A phase is the set of things held at the same time on the fullest GPU. The verdict
-is that of the worst phase: `fits` when what is expected fits, `may not fit` when only the low end does, `does not fit`
-when not even that. It is judged by the expected amount because the high end, every sequence at its limit at once, would
-call most runs that work impossible; the plan shows that end all the same.
+yet and carry a range (activations.py). A phase is the set of things held at the same time on the fullest GPU. The
+verdict is that of the worst phase: `fits` when what is expected fits, `may not fit` when only the low end does, `does
+not fit` when not even that. It is judged by the expected amount because the high end, every sequence at its limit at
+once, would call most runs that work impossible; the plan shows that end all the same.
 
 What is known of verl 0.9.1: training and rollout take turns on a GPU, and the sleeping engine gives its memory back
 (`free_cache`); what is offloaded is loaded whole for the update; the reference of an FSDP run streams from host memory
@@ -152,7 +152,7 @@ def _rollout(plan: Plan, facts: ModelFacts, capacity: int | None) -> Iterator[Us
     else:
         left = max(share - weights, least)
         yield _use("rollout", "KV cache", exactly(left))
-    yield _use("engine", "overhead", OVERHEAD)
+    yield from _overhead(plan)
 
 
 def _share(plan: Plan, capacity: int | None) -> int | None:
@@ -187,7 +187,7 @@ def _scoring(plan: Plan, actor: Trained) -> Iterator[Use]:
     yield _use("actor", "gathered layers", gathered_layers(facts, laid, backward=False))
     scores = logits(facts, laid, tokens, backward=False, entropy=True, fused=fused)
     yield _use("actor", "activations and logits", larger(layer_work(facts, laid, tokens), scores))
-    yield _use("engine", "overhead", OVERHEAD)
+    yield from _overhead(plan)
 
 
 def _update(plan: Plan, model: Trained) -> Iterator[Use]:
@@ -201,7 +201,7 @@ def _update(plan: Plan, model: Trained) -> Iterator[Use]:
     yield _use(role, "gathered layers", gathered)
     yield _use(role, "activations and logits", _pass(plan, model))
     yield _use(role, "optimizer step", _beyond(stepping, passing))
-    yield _use("engine", "overhead", OVERHEAD)
+    yield from _overhead(plan)
 
 
 def _pass(plan: Plan, model: Trained) -> Estimate:
@@ -228,6 +228,12 @@ def _beyond(step: Estimate, passing: Estimate) -> Estimate:
     return Estimate(
         max(0, step.low - passing.low), max(0, step.expected - passing.expected), max(0, step.high - passing.high)
     )
+
+
+def _overhead(plan: Plan) -> Iterator[Use]:
+    """CUDA contexts and buffers; a CPU has none."""
+    if not plan.on_cpu:
+        yield _use("engine", "overhead", OVERHEAD)
 
 
 def _use(role: str, kind: str, amount: Estimate) -> Use:
@@ -285,7 +291,8 @@ def _checkpoint(plan: Plan, trained: tuple[Trained, ...]) -> int:
 def _assumptions(plan: Plan, capacity: int | None) -> Iterator[str]:
     yield f"low: sequences average {MEAN_SHARE:.0%} of their limits; expected: the fullest of many micro-batches"
     yield "high: every sequence at its limit, and no kernel that fuses"
-    yield f"{_gib(OVERHEAD.low)} to {_gib(OVERHEAD.high)} of CUDA contexts, NCCL buffers and the sleeping engine"
+    if not plan.on_cpu:
+        yield f"{_gib(OVERHEAD.low)} to {_gib(OVERHEAD.high)} of CUDA contexts, NCCL buffers and the sleeping engine"
     if lora_rank(plan):
         yield "adapters on every linear layer"
     if plan.get("hardware.train.engine") in ("veomni", "torchtitan"):

@@ -2,8 +2,8 @@
 
 verl reserves three CPUs for every GPU bundle of a training pool and two for a standalone rollout replica, whatever is
 placed there (`max_colocate_count` in single_controller/ray/base.py and workers/rollout/replica.py). One more CPU goes
-to the TransferQueue controller, one to each of its storage units. Everything else holds no CPU, but for the reward manager
-`remote`: each of its workers starts as many scoring actors as there are workers.
+to the TransferQueue controller, one to each of its storage units. Everything else holds no CPU, but for the reward
+manager `remote`: each of its workers starts as many scoring actors as there are workers.
 
 Replicas on the training GPUs exist in every mode, for verl serves from them between updates even when other nodes only
 generate. A standalone replica has a pool of its own, so GPUs left over by the division are not asked of Ray at all.

@@ -41,15 +41,51 @@ FOLLOWED = (
     "micro_batch.tokens",
     "micro_batch.dynamic",
 )
-NOT_FOR_REFERENCE = ("offload.optimizer",)
+TAKEN_WHOLE = (
+    "attention_backend",
+    "recompute.granularity",
+    "recompute.method",
+    "recompute.layers",
+    "pipeline.first_layers",
+    "pipeline.last_layers",
+    "pipeline.layout",
+)
+"""Words of a mapping that verl's reference takes from the actor as a whole; one entry of its own would replace it."""
+
+NOT_FOR_REFERENCE = ("offload.optimizer", *TAKEN_WHOLE)
 NOT_FOR_CRITIC = ("compile",)
 CRITIC_ALSO = ("gradient_checkpointing", "remove_padding")
 
+WHY = "as the actor, by verl's own rule"
+VERL_FOLLOWS = ("compile", "micro_batch.tokens", "micro_batch.dynamic")
+_PARALLEL = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
+VERL_FOLLOWS_IN = {
+    "megatron": (
+        *_PARALLEL,
+        "virtual_pipeline",
+        "expert_tensor_parallel",
+        "offload.parameters",
+        "mbridge",
+        "vanilla_mbridge",
+        "packed",
+    ),
+    "veomni": (
+        "shard_size",
+        "sequence_parallel",
+        "expert_parallel",
+        "offload.parameters",
+        "kernels.attention",
+        "kernels.experts",
+    ),
+    "torchtitan": (*_PARALLEL, "shard_size", "replicate", "data_parallel"),
+}
+"""What verl's reference takes from the actor by itself, engine by engine."""
+
 
 def follow_actor(plan: Plan) -> Plan:
-    """Decide the engine settings of the roles that are on; with verl's defaults, its interpolations do that."""
+    """Decide the engine settings of the roles that are on; with verl's defaults, only what verl itself lets follow."""
     if plan.get("verl.defaults"):
-        return plan
+        return decide(plan, "follow_actor", _as_verl(plan))
     choices: dict[str, tuple[Any, str]] = {}
     if plan.needs_reference:
         choices |= _follow(plan, "reference", NOT_FOR_REFERENCE)
@@ -65,14 +101,27 @@ def follow_actor(plan: Plan) -> Plan:
     return decide(plan, "follow_actor", choices)
 
 
+def _as_verl(plan: Plan) -> dict[str, tuple[Any, str]]:
+    words = (*VERL_FOLLOWS, *VERL_FOLLOWS_IN.get(str(plan.get("hardware.train.engine")), ()))
+    choices = _rollout_passes(plan, ("tokens", "dynamic"))
+    if plan.needs_reference:
+        said = {word: plan.get(f"hardware.train.{word}") for word in words}
+        choices |= {f"hardware.reference.{word}": (value, WHY) for word, value in said.items() if value is not None}
+    if plan.needs_critic:
+        choices["hardware.critic.micro_batch.dynamic"] = (plan.get("hardware.train.micro_batch.dynamic"), WHY)
+        choices["algorithm.critic.minibatch"] = (plan.get("algorithm.batch.minibatch"), WHY)
+    return choices
+
+
 def _follow(plan: Plan, role: str, excluded: tuple[str, ...]) -> dict[str, tuple[Any, str]]:
     said = {name: plan.get(f"hardware.train.{name}") for name in FOLLOWED if name not in excluded}
     return {f"hardware.{role}.{name}": (value, "as the actor") for name, value in said.items() if value is not None}
 
 
-def _rollout_passes(plan: Plan) -> dict[str, tuple[Any, str]]:
+def _rollout_passes(
+    plan: Plan, names: tuple[str, ...] = ("sequences", "tokens", "dynamic")
+) -> dict[str, tuple[Any, str]]:
     """Log-probabilities of the rollout are computed by the actor, in passes of the same size."""
-    names = ("sequences", "tokens", "dynamic")
     said = {name: plan.get(f"hardware.train.micro_batch.{name}") for name in names}
     return {
         f"hardware.rollout.micro_batch.{name}": (value, "as training")

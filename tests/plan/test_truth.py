@@ -1,4 +1,4 @@
-"""Truth of the plan: pools, world sizes, replicas and Ray's demand are what verl itself builds for the configuration."""
+"""Truth of the plan: pools, world sizes, replicas and Ray's demand are what verl builds for the configuration."""
 
 from __future__ import annotations
 

@@ -217,9 +217,9 @@ def _without_ray(truth: Truth) -> Iterator[None]:
         mock.patch.object(base, "placement_group", placement_group),
         mock.patch.object(base, "sort_placement_group_by_node_ip", lambda groups: groups),
         mock.patch.object(base.ray, "get", lambda found: found),
-        mock.patch.object(base.ResourcePoolManager, "_check_resource_available", lambda self: None),
+        mock.patch.object(base.ResourcePoolManager, "_check_resource_available", return_value=None),
         mock.patch.object(
-            base, "get_platform", lambda: SimpleNamespace(device_name="cuda", ray_resource_name=lambda: "GPU")
+            base, "get_platform", return_value=SimpleNamespace(device_name="cuda", ray_resource_name=lambda: "GPU")
         ),
         mock.patch.object(replica, "RayWorkerGroup", worker_group),
     ):
