@@ -38,6 +38,7 @@ def command(
 
     Nothing in FILE is executed. Variables that it leaves open are taken from the environment, as a shell would.
     """
+    from orbiter_spec.cli.import_review import review
     from orbiter_spec.importing import import_text
     from orbiter_spec.lower.target import load_target
 
@@ -48,6 +49,9 @@ def command(
     imported = import_text(
         _read(file), name=file, config_name=config_name, target=target, environ=os.environ, launch=launch
     )
+    if imported.spec_text is not None:
+        imported.spec_text, refused = review(imported.spec_text)
+        imported.diagnostics = (*imported.diagnostics, *refused)
     print_report(imported.report, style)
     if imported.spec_text is None:
         stop(Exit.SPEC)
