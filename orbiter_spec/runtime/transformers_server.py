@@ -113,7 +113,15 @@ class TransformersServer:
         self._queue.append((request, done))
         if self._loop is None or self._loop.done():
             self._loop = asyncio.create_task(self._serve())
+            self._loop.add_done_callback(self._fail_the_rest)
         await done
+
+    def _fail_the_rest(self, loop: asyncio.Task[None]) -> None:
+        """Should the loop itself break, nobody waits for an answer that cannot come."""
+        error = None if loop.cancelled() else loop.exception()
+        if isinstance(error, Exception):
+            left, self._queue = self._queue, []
+            _settle(left, error)
 
     async def _serve(self) -> None:
         """Run batches until the queue is empty."""
@@ -121,6 +129,8 @@ class TransformersServer:
             await self._gather()
             async with self._busy:
                 batch = self._next_batch()
+                if not batch:  # an abort came first
+                    continue
                 try:
                     await asyncio.to_thread(generate, self.model, [request for request, _ in batch], self._is_closed)
                 except Exception as error:

@@ -194,6 +194,17 @@ def test_a_failure_reaches_every_request(settings: Settings, monkeypatch: pytest
     assert [str(result) for result in play(settings, scenario)] == ["the matrix is full"] * 3
 
 
+def test_a_broken_loop_leaves_nobody_waiting(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: TransformersServer) -> None:
+        raise RuntimeError("no batch today")
+
+    async def scenario(server: TransformersServer) -> list[Any]:
+        monkeypatch.setattr(TransformersServer, "_next_batch", broken)
+        return await asyncio.gather(*[ask(server, [1, index]) for index in range(3)], return_exceptions=True)
+
+    assert [str(result) for result in play(settings, scenario)] == ["no batch today"] * 3
+
+
 def test_bad_requests_fail_at_once(settings: Settings) -> None:
     with pytest.raises(ValueError, match="text only"):
         play(settings, lambda server: server.generate([1], SAMPLING, image_data=[object()]))
