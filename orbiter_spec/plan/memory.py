@@ -42,7 +42,10 @@ GIVEN_CONTENTS = ("model", "optimizer", "extra")
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model that is trained: its role, facts, layout, exact state, and what it offloads between its phases."""
+    """A model that is trained: its role, facts, layout, exact state, and what it offloads between its phases.
+
+    One that streams (FSDP's own offload policy) keeps all state in host memory, also while it computes.
+    """
 
     role: str
     facts: ModelFacts
@@ -50,12 +53,18 @@ class Trained:
     state: State
     offloads_weights: bool
     offloads_optimizer: bool
+    streams: bool
+
+    @property
+    def at_work(self) -> State:
+        """What stands on the GPU while the model has its turn."""
+        return replace(self.state, weights=0, gradients=0, optimizer=0) if self.streams else self.state
 
     @property
     def resident(self) -> int:
         """Bytes that stay on the GPU while others have their turn."""
-        weights = 0 if self.offloads_weights else self.state.weights
-        return weights + (0 if self.offloads_optimizer else self.state.optimizer)
+        weights = 0 if self.offloads_weights else self.at_work.weights
+        return weights + (0 if self.offloads_optimizer else self.at_work.optimizer)
 
     @property
     def offloaded(self) -> int:
@@ -99,24 +108,25 @@ def _rank(plan: Plan, model: str) -> int:
 def _trained(plan: Plan, facts: ModelFacts) -> Iterator[Trained]:
     optimizer = str(plan.get("algorithm.optimizer.name", "AdamW"))
     laid = layout(plan)
-    yield Trained(
-        "actor", facts, laid, training_state(facts, laid, lora_rank(plan), optimizer), *_offloads(plan, "train")
-    )
+    state = training_state(facts, laid, lora_rank(plan), optimizer)
+    yield Trained("actor", facts, laid, state, *_offloads(plan, "train"))
     if plan.needs_critic:
         path = plan.path("algorithm.critic.model.path")
         own = facts if path is None else find_facts(str(path)) or facts
         model, laid = value_model(own), layout(plan, "critic")
         optimizer = str(plan.get("algorithm.critic.optimizer.name", "AdamW"))
         rank = _rank(plan, "algorithm.critic.model")
-        yield Trained("critic", model, laid, training_state(model, laid, rank, optimizer), *_offloads(plan, "critic"))
+        state = training_state(model, laid, rank, optimizer)
+        yield Trained("critic", model, laid, state, *_offloads(plan, "critic"))
 
 
-def _offloads(plan: Plan, role: str) -> tuple[bool, bool]:
-    follow = "hardware.train.offload"
-    own = f"hardware.{role}.offload"
-    return tuple(  # type: ignore[return-value]
-        bool(plan.get(f"{own}.{what}", plan.get(f"{follow}.{what}", False))) for what in ("parameters", "optimizer")
-    )
+def _offloads(plan: Plan, role: str) -> tuple[bool, bool, bool]:
+    """Whether `role` offloads parameters, offloads its optimiser, and leaves both to the engine's own policy."""
+
+    def says(what: str) -> bool:
+        return bool(plan.get(f"hardware.{role}.offload.{what}", plan.get(f"hardware.train.offload.{what}", False)))
+
+    return says("parameters"), says("optimizer"), says("policy")
 
 
 def _phases(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...], capacity: int | None) -> Iterator[Phase]:
@@ -177,9 +187,9 @@ def _resident_reference(plan: Plan, facts: ModelFacts) -> Iterator[Use]:
 
 def _scoring(plan: Plan, actor: Trained) -> Iterator[Use]:
     """Forward passes over the whole batch: old log-probabilities, and the reference's in turn with them."""
-    yield _use("actor", "weights", exactly(actor.state.weights))
+    yield _use("actor", "weights", exactly(actor.at_work.weights))
     if not actor.offloads_optimizer:
-        yield _use("actor", "optimizer", exactly(actor.state.optimizer))
+        yield _use("actor", "optimizer", exactly(actor.at_work.optimizer))
     facts, laid = actor.facts, actor.laid
     held = plan.batches.sequences_per_worker if plan.batches else 1
     tokens = micro_batch_tokens(plan, "hardware.rollout.micro_batch", held, laid)
@@ -191,7 +201,7 @@ def _scoring(plan: Plan, actor: Trained) -> Iterator[Use]:
 
 
 def _update(plan: Plan, model: Trained) -> Iterator[Use]:
-    facts, laid, state, role = model.facts, model.laid, model.state, model.role
+    facts, laid, state, role = model.facts, model.laid, model.at_work, model.role
     yield _use(role, "weights", exactly(state.weights))
     yield _use(role, "gradients", exactly(state.gradients))
     yield _use(role, "optimizer", exactly(state.optimizer))
@@ -267,7 +277,9 @@ def _host(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...]) -> tuple[
     """Bytes per node: what is offloaded, the streamed reference, an engine that sleeps with adapters; and loading."""
     each = int(plan.get("hardware.gpus_per_node", 8))
     laid = layout(plan, "reference")
-    waiting = sum(model.offloaded + (model.state.gradients if model.offloads_weights else 0) for model in trained)
+    waiting = sum(
+        model.offloaded + (model.state.gradients if model.offloads_weights or model.streams else 0) for model in trained
+    )
     if plan.needs_reference and not lora_rank(plan) and (not laid.megatron or _offloads(plan, "reference")[0]):
         waiting += training_state(facts, laid).weights
     if lora_rank(plan) and not plan.on_cpu:

@@ -36,15 +36,17 @@ def share_gpus(plan: Plan) -> Plan:
     capacity = gpu_bytes(plan.get("hardware.accelerator"))
     if plan.model is None or capacity is None:
         return decide(plan, "share_gpus", {FRACTION: (USUAL_SHARE, "training state stays beside it on the same GPU")})
-    shortage = ""
+    shortage, narrow = "", None
     for smaller in _budgets(plan):
         for offloaded in TRIALS:
             trial = _trial(smaller, offloaded, capacity, shortage)
             memory = estimate_memory(follow_actor(trial)).memory
-            if memory is not None and memory.verdict == FITS and _is_roomy(trial, plan.model, capacity):
-                return trial
+            if memory is not None and memory.verdict == FITS:
+                if FRACTION in plan.given or _is_roomy(trial, plan.model, capacity):
+                    return trial
+                narrow = narrow or trial
             shortage = shortage or _shortage(memory)
-    return _trial(plan, TRIALS[-1], capacity, shortage)
+    return narrow or _trial(plan, TRIALS[-1], capacity, shortage)
 
 
 def _trial(plan: Plan, offloaded: tuple[str, ...], capacity: int, shortage: str) -> Plan:

@@ -208,3 +208,20 @@ def test_rollout_width_divides_node_and_heads(model: str, hardware: str) -> None
     assert plan.get("hardware.gpus_per_node") % width == 0
     assert plan.model.heads % width == 0
     assert 0 < plan.get("hardware.rollout.memory_fraction") <= 0.7
+
+
+def test_policy_of_the_engine_keeps_all_state_in_host_memory() -> None:
+    train = {"offload": {"policy": True}}
+    streamed = plan_of({"accelerator": "H100", "train": train}, "Qwen/Qwen2.5-32B").memory
+    assert streamed is not None
+    held = {use.kind for phase in streamed.phases for use in phase.uses if use.role == "actor" and use.high}
+    assert held == {"gathered layers", "activations and logits"}
+    assert streamed.host_bytes_low > 32e9 * 16 * 0.9
+
+
+def test_given_share_of_the_rollout_does_not_cause_offload() -> None:
+    hardware = {"accelerator": "H100", "rollout": {"memory_fraction": 0.25}}
+    plan = plan_of(hardware, "Qwen/Qwen2.5-7B")
+    assert plan.memory is not None
+    assert plan.memory.verdict == "fits"
+    assert plan.get("hardware.train.offload.parameters") is None
