@@ -94,9 +94,13 @@ def main() -> None:
     parser.add_argument("version")
     parser.add_argument("--config-dir", type=Path, default=None)
     arguments = parser.parse_args()
+    try:
+        files = build(arguments.config_dir or installed_config_dir())
+    except RuntimeError as problem:
+        raise SystemExit(str(problem)) from None
     folder = TARGETS / arguments.version
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in build(arguments.config_dir or installed_config_dir()).items():
+    for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
         print(folder / name)
 

@@ -165,10 +165,7 @@ class Resolver:
     def _evaluate(self, parts: tuple[Part, ...], route: Route) -> Any:
         if len(parts) == 1:
             return self._part(parts[0], route)
-        values = [self._part(part, route) for part in parts]
-        if any(type(value) in (dict, list) for value in values):
-            raise ValueError("a mapping or a list cannot stand inside a text")
-        return "".join(map(str, values))
+        return "".join(str(self._part(part, route)) for part in parts)
 
     def _part(self, part: Part, route: Route) -> Any:
         if isinstance(part, str):

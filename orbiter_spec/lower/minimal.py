@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orbiter_spec.lower.interpolation import Resolver
-from orbiter_spec.lower.overrides import addressable, format_override
+from orbiter_spec.lower.overrides import OverrideError, addressable, format_override
 from orbiter_spec.lower.target import Target
 from orbiter_spec.lower.tree import ComposeError, Route, Tree, put, same
 
@@ -77,31 +77,44 @@ def _droppable(tree: Tree, change: _Change, whole: Resolver) -> bool:
 
 
 def _lines(change: _Change) -> Iterator[str]:
-    key, before = ".".join(change.route), change.default
-    if change.route[-1] not in change.container:
+    route, before = change.route, change.default
+    if route[-1] not in change.container:
         if before is None or isinstance(before, str):
-            yield f"{key}=0"  # Hydra takes a key whose value is null for absent, and will not remove it
-        yield f"~{key}"
+            yield _say(route, 0, "")  # Hydra takes a key whose value is null for absent, and will not remove it
+        yield _remove(route)
         return
-    value = change.container[change.route[-1]]
+    value = change.container[route[-1]]
     containers = {type(before), type(value)} & {dict, list}
-    if len(containers) == 2 or (type(before) is dict and type(value) is list):
-        yield f"~{key}"
-        yield from _added(change.route, value, "+")
+    if len(containers) == 2:
+        yield _remove(route)
+        yield from _added(route, value, "+")
     elif before is _ABSENT or (type(value) is dict and value):
         through = isinstance(before, str) and "${" in before
-        yield from _added(change.route, value, "++" if through else "+")
+        yield from _added(route, value, "++" if through else "+")
     else:
-        yield format_override(key, value)
+        yield _say(route, value, "")
 
 
 def _added(route: Route, value: Any, sign: str) -> Iterator[str]:
-    """New keys leaf by leaf; what no dotted key can name goes as a mapping below the last name that can be said."""
+    """New keys leaf by leaf."""
     if type(value) is not dict or not value:
-        yield format_override(".".join(route), value, sign)
+        yield _say(route, value, sign)
         return
     for key, item in value.items():
-        if isinstance(key, str) and addressable(key):
-            yield from _added((*route, key), item, sign)
-        else:
-            yield format_override(".".join(route), {key: item}, sign)
+        yield from _added((*route, key), item, sign)
+
+
+def _say(route: Route, value: Any, sign: str) -> str:
+    """One override; what no dotted key can name goes as a mapping below the last name that can be said."""
+    end = next((at for at, part in enumerate(route) if not addressable(part)), len(route))
+    for part in reversed(route[end:]):
+        value = {part: value}
+    if not end:
+        raise OverrideError(f"Hydra's overrides have no way to write the key {route[0]!r}")
+    return format_override(".".join(route[:end]), value, sign if end == len(route) else "+")
+
+
+def _remove(route: Route) -> str:
+    if not all(map(addressable, route)):
+        raise OverrideError(f"Hydra's overrides have no way to remove {'.'.join(route)}")
+    return f"~{'.'.join(route)}"

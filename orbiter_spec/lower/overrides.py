@@ -170,9 +170,9 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def addressable(part: str) -> bool:
+def addressable(part: object) -> bool:
     """Whether `part` may be one step of a dotted key in an override."""
-    return bool(_SEGMENT.match(part))
+    return isinstance(part, str) and bool(_SEGMENT.match(part))
 
 
 def format_override(key: str, value: Any, sign: str = "") -> str:

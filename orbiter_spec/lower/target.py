@@ -151,7 +151,7 @@ def _keys(version: str) -> dict[str, Any]:
 
 @cache
 def _tree(version: str, engine: str) -> Tree:
-    if engine in ("facts", "keys"):
+    if not engine.isidentifier() or engine in ("facts", "keys"):
         raise KeyError(engine)
     tree: Tree = _load(version, engine)
     return tree

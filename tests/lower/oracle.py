@@ -1,7 +1,7 @@
 """What Hydra and OmegaConf make of overrides and settings.
 
-A composition takes Hydra most of a second, nearly all of it in reading YAML. So each engine is composed once and Hydra's
-own `_apply_overrides_to_config` then works on a copy; `test_compose.py` shows that this equals `hydra.compose`.
+A composition takes Hydra most of a second, nearly all of it in reading YAML. So each engine is composed once, and
+Hydra's own `_apply_overrides_to_config` then works on a copy; `test_compose.py` shows that this equals `hydra.compose`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from omegaconf.errors import OmegaConfBaseException
 
 from orbiter_spec.lower.compose import REMOVED, ComposeError, compose, dump_verl_yaml
 from orbiter_spec.lower.overrides import parse_override
@@ -30,7 +31,9 @@ def corpus() -> list[Any]:
 def overrides_of(entry: Any) -> list[str]:
     written = entry["overrides"] if entry["composes"] else (entry["repaired"] or {}).get("overrides", [])
     named = any(text.startswith("model_engine=") for text in written)
-    return ["model_engine=megatron", *written] if entry["config_name"] == "ppo_megatron_trainer" and not named else written
+    return (
+        ["model_engine=megatron", *written] if entry["config_name"] == "ppo_megatron_trainer" and not named else written
+    )
 
 
 def settings_of(overrides: list[str]) -> tuple[str, dict[str, Any]]:
@@ -77,10 +80,9 @@ def test_random_settings(data: st.DataObject, engine: str) -> None:
     chosen = data.draw(random_settings(engine))
     try:
         theirs = updated(engine, chosen)
-    except Exception as problem:
-        # OmegaConf refuses an interpolation that is a loop or lands inside a text, and a list on top of a mapping.
+    except (OmegaConfBaseException, TypeError, RecursionError):
+        # Interpolations in a loop or into a null, a list on top of a mapping.
         assume(False)
-        raise AssertionError from problem
     assert same(compose(TARGET, engine, chosen), theirs)
 
 
@@ -129,7 +131,6 @@ def test_items_of_a_list() -> None:
         ("${oc.env:HOME}", "oc.select"),
         ("${trainer.nnodes", "not closed"),
         ("${trainer.project_name}", "leads back to itself"),
-        ("x${trainer.logger}", "inside a text"),
     ],
 )
 def test_an_interpolation_that_cannot_be_resolved_names_its_key(value: str, says: str) -> None:
