@@ -2,8 +2,8 @@
 
 verl's balancer picks the least busy server and tosses a coin between equals, so with two servers the same run gives
 other samples each time. Here the prompt decides. Samples of one prompt then also share a server, which runs the prompt
-once for all of them, and a conversation that starts alike returns to its server. The price is an uneven load when
-there are few prompts; on one machine the servers share its cores anyway.
+once for all of them. The whole prompt counts, since a long system prompt is common to all. The price is an uneven load
+when there are few prompts; on one machine the servers share its cores anyway.
 
 Imports nothing of verl: the process that holds this actor starts seconds earlier and stays small.
 """
@@ -14,8 +14,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
-
-PREFIX_TOKENS = 64
 
 
 class PromptRouter:
@@ -30,7 +28,7 @@ class PromptRouter:
         if not self._servers:
             raise RuntimeError("No available servers in load balancer")
         names = sorted(self._servers)
-        name = names[_hash(prompt_ids[:PREFIX_TOKENS]) % len(names)]
+        name = names[_hash(prompt_ids) % len(names)]
         self._inflight[name] += 1
         return name, self._servers[name]
 

@@ -19,7 +19,7 @@ def test_same_prompt_same_server() -> None:
 def test_prompts_spread() -> None:
     router = PromptRouter(SERVERS, max_cache_size=10)
     for prompt in range(200):
-        name, handle = router.acquire_server("r", prompt_ids=[1, prompt])
+        name, handle = router.acquire_server("r", prompt_ids=[*range(300), prompt])
         assert SERVERS[name] == handle
     loads = router.get_status()["servers"]
     assert min(loads.values()) > 60
