@@ -32,6 +32,7 @@ from orbiter_spec.plan.weights import (
 
 FOLDER, CACHE, TABLE = "its config.json", "the Hugging Face cache", "the table of model families"
 USUAL_DTYPE = "bfloat16"
+OWNER = re.compile(r"([\w-]+)(?=/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +153,20 @@ def with_defaults(config: Config) -> Config:
 
 
 def _listed(path: str) -> tuple[Config, str] | None:
-    for family in _families()["families"]:
-        if re.fullmatch(family["repositories"], path, re.IGNORECASE):
-            return with_defaults(family["config"]), TABLE
+    """The family of a repository, or of a folder or mirror on another machine that kept the repository's last name."""
+    last = path.rstrip("/").rpartition("/")[2]
+    for name in (path, *(f"{owner}/{last}" for owner in _owners())):
+        for family in _families()["families"]:
+            if re.fullmatch(family["repositories"], name, re.IGNORECASE):
+                return with_defaults(family["config"]), TABLE
     return None
+
+
+@cache
+def _owners() -> tuple[str, ...]:
+    """Owners that the table's repository names begin with, in its order."""
+    names = (owner for family in _families()["families"] for owner in OWNER.findall(family["repositories"]))
+    return tuple(dict.fromkeys(names))
 
 
 @cache

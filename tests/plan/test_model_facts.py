@@ -147,6 +147,13 @@ def test_cache_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (facts.parameters, facts.source) == (494_032_768, CACHE)
 
 
+@pytest.mark.parametrize("path", ["/models/Qwen2.5-7B-Instruct", "mirror/Qwen2.5-7B-Instruct/", "Qwen2.5-7B-Instruct"])
+def test_last_name_is_enough(path: str) -> None:
+    facts = find_facts(path)
+    assert facts is not None
+    assert facts.parameters == 7_615_616_512
+
+
 def test_unknown_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     assert find_facts("acme/does-not-exist") is None
