@@ -29,10 +29,10 @@ def assemble(state: Compilation, stage: Path) -> tuple[tuple[str, ...], list[Dia
     from orbiter_spec.compiler import origin_place
 
     assert state.plan is not None and state.target is not None and state.lowered is not None
-    assert state.inputs is not None and state.rows is not None
+    assert state.inputs is not None and state.rows is not None and state.config is not None
     problems = write_rows(state.rows, stage)
     texts = {
-        **config_files(state.target, state.lowered),
+        **config_files(state.target, state.lowered, state.config),
         "resource_pools.yaml": pools_file(state.plan),
         "plan.json": as_json(plan_json(state.plan)),
         "origins.json": origins_file(state.plan, state.target, state.lowered, partial(origin_place, state)),

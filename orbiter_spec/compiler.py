@@ -1,6 +1,6 @@
 """The order of the phases.
 
-    read -> bind -> find inputs -> rows -> plan -> rules -> lower
+    read -> bind -> find inputs -> rows -> plan -> rules -> lower -> compose and check
 
 Each phase takes what the ones before it made, adds its own result and its findings, and runs as soon as it can: a spec
 with a wrong learning rate and a missing reward file hears of both. `check` stops there; `compile_spec` goes on to write.
@@ -44,6 +44,7 @@ class Compilation:
     plan: Plan | None = None
     target: Target | None = None
     lowered: Lowered | None = None
+    config: dict[str, Any] | None = None
 
     @property
     def report(self) -> Report:
@@ -139,6 +140,23 @@ def lower_plan(state: Compilation) -> None:
     state.findings += check_hatch(state.plan, state.target, state.lowered, state.place)
 
 
+def check_config(state: Compilation) -> None:
+    """Compose verl's configuration and check what the language has no word for; silent while there are errors."""
+    if state.target is None or state.lowered is None or not state.report.ok:
+        return
+    from orbiter_spec.lower.checks import flatten, run_checks
+    from orbiter_spec.lower.compose import compose
+
+    lowered = state.lowered
+    state.config = compose(state.target, lowered.engine, lowered.settings)
+
+    def place_of(key: str) -> Place | None:
+        route = lowered.routes.get(key)
+        return None if route is None else state.place(f'{route}["{key}"]' if route == "verl.overrides" else route)
+
+    state.findings += run_checks(flatten(state.config), place_of)
+
+
 PHASES: tuple[Callable[[Compilation], None], ...] = (
     read_document,
     bind_experiment,
@@ -147,6 +165,7 @@ PHASES: tuple[Callable[[Compilation], None], ...] = (
     make_plan,
     run_rules,
     lower_plan,
+    check_config,
 )
 
 

@@ -21,8 +21,10 @@ COMMANDS: dict[str, str] = {
     "compile": "write verl's configuration",
     "run": "train",
     "runs": "list run folders",
-    "schema": "print the JSON Schema of the language",
+    "import": "turn a verl launch script into a spec",
     "explain": "say where a verl key comes from, or what a rule means",
+    "diff": "compare two specs or compiled folders as verl configurations",
+    "schema": "print the JSON Schema of the language",
 }
 
 

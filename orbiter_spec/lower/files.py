@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from orbiter_spec.lower.compose import compose, dump_verl_yaml, minimal_overrides
+from orbiter_spec.lower.compose import dump_verl_yaml, minimal_overrides
 from orbiter_spec.lower.lowering import Lowered
 from orbiter_spec.lower.target import Target
 from orbiter_spec.plan.model import Plan
@@ -21,9 +21,8 @@ HEADER = (
 PlaceOf = Callable[[str], Mapping[str, Any] | None]
 
 
-def config_files(target: Target, lowered: Lowered) -> dict[str, str]:
-    """`verl.yaml` and `overrides.txt`."""
-    config = compose(target, lowered.engine, lowered.settings)
+def config_files(target: Target, lowered: Lowered, config: dict[str, Any]) -> dict[str, str]:
+    """`verl.yaml` and `overrides.txt`; `config` is the composition of what was lowered."""
     overrides = minimal_overrides(target, lowered.engine, lowered.settings)
     return {
         "verl.yaml": HEADER.format(version=target.version) + dump_verl_yaml(config),
