@@ -2,7 +2,7 @@
 
 ## What it checks
 
-The training rows are a multiple of the batch.
+An epoch leaves out less than a tenth of the training rows.
 
 ## Why it matters
 
@@ -33,11 +33,13 @@ from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 
+NOTABLE = 0.1
+
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Look at the remainder."""
     rows, prompts = plan.rows.train, facts.number(plan, "algorithm.batch.prompts")
-    if rows is None or rows < prompts or rows % prompts == 0:
+    if rows is None or rows < prompts or rows % prompts < rows * NOTABLE:
         return
     yield Finding(
         route="algorithm.batch.prompts",

@@ -34,7 +34,7 @@ from orbiter_spec.rules.finding import Finding
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Count the answers of a group."""
-    if not facts.group(plan) or facts.samples(plan) > 1:
+    if not facts.group(plan) or facts.samples(plan) > 1 or facts.is_on(plan, "algorithm.distillation"):
         return
     refused = plan.get("algorithm.estimator") == "grpo_passk"
     yield Finding(
