@@ -3,7 +3,7 @@
     read -> bind -> find inputs -> rows -> plan -> rules -> lower -> compose and check
 
 Each phase takes what the ones before it made, adds its own result and its findings, and runs as soon as it can: a spec
-with a wrong learning rate and a missing reward file hears of both. `check` stops there; `compile_spec` goes on to write.
+with a missing reward file and too few rows hears of both. `check` stops there; `compile_spec` goes on to write.
 """
 
 from __future__ import annotations
@@ -241,18 +241,20 @@ def write_compiled(state: Compilation, folder: Path) -> CompiledFolder:
         with staged(folder) as stage:
             files, problems = assemble(state, stage)
             if any(found.severity is Severity.ERROR for found in problems):
-                raise _Refused(problems)
-    except _Refused as refused:
+                raise _RefusedError(problems)
+    except _RefusedError as refused:
         state.findings += refused.problems
         return CompiledFolder(state.report, compilation=state)
     except OSError as error:
-        state.findings.append(Diagnostic("ORB501", f"cannot write {folder}: {error.strerror or error}", Place(str(folder))))
+        state.findings.append(
+            Diagnostic("ORB501", f"cannot write {folder}: {error.strerror or error}", Place(str(folder)))
+        )
         return CompiledFolder(state.report, compilation=state)
     state.findings += problems
     return CompiledFolder(state.report, folder, files, state)
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """Rows turned out to be broken while they were written; the stage is thrown away."""
 
     def __init__(self, problems: list[Diagnostic]) -> None:

@@ -93,7 +93,9 @@ def find_run(spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: 
         return Prepared(state.report)
     runs = [run for run in list_runs(output_root(state)) if belongs_to(run.folder, state.experiment.name)]
     if not runs:
-        problem = Diagnostic("ORB503", "no run of this spec to resume", Place(str(spec)), help="run it without --resume")
+        problem = Diagnostic(
+            "ORB503", "no run of this spec to resume", Place(str(spec)), help="run it without --resume"
+        )
         return Prepared(Report.of([*state.report, problem]))
     return Prepared(state.report, max(runs, key=lambda run: run.folder.path.stat().st_mtime).folder)
 

@@ -15,14 +15,17 @@ LOADED = "import sys, json; print(json.dumps([name for name in {heavy!r} if name
 
 def loaded_after(code: str, cwd: Path) -> list[str]:
     script = f"{code}\n{LOADED.format(heavy=HEAVY)}"
-    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, timeout=60, check=True
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def command(*args: str) -> str:
     return (
         "from orbiter_spec.cli import main\n"
-        f"try:\n    main({list(args)!r}, prog_name='orbiter-spec')\nexcept SystemExit as end:\n    assert not end.code, end"
+        f"try:\n    main({list(args)!r}, prog_name='orbiter-spec')\n"
+        "except SystemExit as end:\n    assert not end.code, end"
     )
 
 

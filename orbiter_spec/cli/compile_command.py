@@ -20,7 +20,7 @@ from orbiter_spec.cli.output import Exit, fails, print_report, stop
 def command(
     spec: str, output: Path | None, sets: tuple[str, ...], target: str | None, style: str, strict: bool
 ) -> None:
-    """Write verl.yaml, overrides.txt, resource_pools.yaml, plan.json, origins.json and what the run needs beside them."""
+    """Write verl.yaml, overrides.txt, pools, plan and origins, and what a run needs beside them."""
     from orbiter_spec.compiler import compile_spec
 
     compiled = compile_spec(spec, output, sets=sets, target=target, strict=strict)

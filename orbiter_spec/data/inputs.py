@@ -38,8 +38,8 @@ FOLDER_ROUTES = ("run.checkpoint.folder", "run.checkpoint.resume")
 class Inputs:
     """What the spec names, found.
 
-    `paths` go into the plan; `copies` maps a name in the compiled folder to the file it is copied from; `rewards` is the
-    content of rewards.json; `builtin_model` asks for the tiny model to be written.
+    `paths` go into the plan; `copies` maps a name in the compiled folder to the file it is copied from; `rewards` is
+    the content of rewards.json; `builtin_model` asks for the tiny model to be written.
     """
 
     paths: dict[str, str] = field(default_factory=dict)

@@ -21,6 +21,8 @@ from orbiter_spec.spec.experiment import Experiment
 
 TRAIN_FILE = "data/train.parquet"
 VALIDATION_FILE = "data/validation.parquet"
+DRAW_SEED = 42
+"""Draws the validation share where the spec names no seed, or asks verl for a random one: rows stay reproducible."""
 
 
 @dataclass
@@ -79,7 +81,7 @@ def request_rows(experiment: Experiment, document: Document) -> DatasetRequest:
         validation=tuple(_validation_sources(validation, document)),
         fraction=share,
         validation_limit=validation.limit if isinstance(validation, Validation) else None,
-        seed=42 if seed is None else seed,
+        seed=seed if isinstance(seed, int) else DRAW_SEED,
         columns=_columns(experiment, document),
         prompt=_template(agent.prompt, ("agent", "prompt"), document),
         instructions=_template(agent.instructions, ("agent", "instructions"), document),

@@ -1,0 +1,1 @@
+"""Plan to verl keys, each with its origin, and the target releases as data. Imports neither verl nor Ray."""

@@ -17,7 +17,6 @@ from orbiter_spec.lower.setting import (
     worded,
 )
 
-
 _FLAT_LORA = ("dp", "veomni", "torchtitan")
 _LORA: tuple[tuple[str, str, str | None], ...] = (
     ("rank", "rank", "lora_rank"),

@@ -266,8 +266,8 @@ def _resume(plan: Plan) -> Iterator[Emit]:
 def lower_local_ray(plan: Plan) -> Iterator[Emit]:
     """A CPU run brings its own Ray, with as many logical CPUs and GPUs as the plan asks for.
 
-    The sampler polls often enough for steps of a second. verl waits for ever when a pool does not fit, and joins whatever
-    cluster it finds when no address is given.
+    The sampler polls often enough for steps of a second. verl waits for ever when a pool does not fit, and joins
+    whatever cluster it finds when no address is given.
     """
     if not plan.on_cpu or plan.demand is None:
         return

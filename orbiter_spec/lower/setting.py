@@ -7,8 +7,9 @@ carries a pair of functions; nothing else is code.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -45,8 +46,8 @@ class Setting:
     field: str
     keys: Mapping[str, tuple[str, ...]]
     role: Role = Role.ALWAYS
-    encode: Callable[[Any], Any] = field(default=same)
-    decode: Callable[[Any], Any] = field(default=same)
+    encode: Callable[[Any], Any] = dataclasses.field(default=same)
+    decode: Callable[[Any], Any] = dataclasses.field(default=same)
 
     def keys_for(self, engine: str) -> tuple[str, ...]:
         """The verl keys this field sets under `engine`; empty where the engine has no such thing."""

@@ -201,7 +201,7 @@ def _help_with_math() -> None:
     for line in sys.stdin:
         question = json.loads(line)
         try:
-            answer = {"equal": True} if "ping" in question else {"equal": _equal(**question)}
+            answer: dict[str, bool | str] = {"equal": True} if "ping" in question else {"equal": _equal(**question)}
         except Exception as error:  # the parent names the sample
             answer = {"error": f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")

@@ -46,11 +46,10 @@ def _existing(data: Any, location: tuple[str | int, ...]) -> Route:
     """The part of pydantic's location that names keys of the document, without its union labels."""
     route: list[str | int] = []
     for part in location:
-        if isinstance(data, dict) and part in data:
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            data = data[part]
-        else:
-            continue
-        route.append(part)
+        in_mapping = isinstance(data, dict) and part in data
+        in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if in_mapping or in_list:
+            below: Any = data
+            data = below[part]
+            route.append(part)
     return tuple(route)

@@ -24,7 +24,9 @@ class Experiment(Section):
     version: Literal[1] = Field(description="Version of the language.")
     name: ExperimentName = Field(description="Name of the experiment: letters, digits, dot, dash and underscore.")
     project: ExperimentName | None = Field(None, description="Project in experiment trackers. Left out: orbiter.")
-    seed: NonNegativeInt | None = Field(None, description="Seed of data order, sampling and initial weights. Left out: 42.")
+    seed: NonNegativeInt | None = Field(
+        None, description="Seed of data order, sampling and initial weights. Left out: 42."
+    )
     extends: str | list[str] | None = Field(None, description="Specs merged beneath this one. Left out: none.")
     agent: Agent = Field(description="Who answers: the model, what it is asked, and its limits.")
     dataset: Dataset = Field(description="The rows to train on and to validate with.")

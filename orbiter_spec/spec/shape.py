@@ -52,6 +52,22 @@ def _explain(error: ValidationError, document: Document) -> Iterator[Diagnostic]
         yield _bad_value(error, route, document)
 
 
+def _properties(error: ValidationError) -> dict[str, Any]:
+    """The fields that the schema behind `error` knows."""
+    schema: Any = error.schema
+    found: dict[str, Any] = schema.get("properties", {})
+    return found
+
+
+def _instance(error: ValidationError) -> Any:
+    return error.instance
+
+
+def _wanted(error: ValidationError) -> list[Any]:
+    values: Any = error.validator_value
+    return list(values)
+
+
 def _explain_choice(error: ValidationError, document: Document) -> Iterator[Diagnostic]:
     branches: dict[int, list[ValidationError]] = {}
     for inner in error.context or []:
@@ -84,9 +100,9 @@ def _wanted_types(error: ValidationError) -> Iterator[Any]:
 
 
 def _unknown_keys(error: ValidationError, route: Route, document: Document) -> Iterator[Diagnostic]:
-    known = sorted(error.schema.get("properties", {}))
+    known = sorted(_properties(error))
     where = format_route(route) or "an experiment"
-    for key in error.instance:
+    for key in _instance(error):
         if key in known:
             continue
         close = nearest(str(key), known)
@@ -101,10 +117,10 @@ def _unknown_keys(error: ValidationError, route: Route, document: Document) -> I
 
 def _missing_fields(error: ValidationError, route: Route, document: Document) -> Iterator[Diagnostic]:
     where = format_route(route) or "the experiment"
-    known = error.schema.get("properties", {})
-    misspelt = {nearest(str(key), known) for key in error.instance if key not in known}
-    for name in error.validator_value:
-        if name in error.instance or name in misspelt:
+    known = _properties(error)
+    misspelt = {nearest(str(key), known) for key in _instance(error) if key not in known}
+    for name in _wanted(error):
+        if name in _instance(error) or name in misspelt:
             continue
         about = _field_schema(error, name).get("description", "")
         yield Diagnostic(
@@ -117,7 +133,7 @@ def _missing_fields(error: ValidationError, route: Route, document: Document) ->
 
 
 def _field_schema(error: ValidationError, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = error.schema.get("properties", {}).get(name, {})
+    found: dict[str, Any] = _properties(error).get(name, {})
     if "$ref" in found and "description" not in found:
         return dict(packaged_schema()["$defs"][found["$ref"].rpartition("/")[2]])
     return found
@@ -141,7 +157,7 @@ def _wrong_type(value: Any, types: list[Any], route: Route, document: Document) 
 
 
 def _not_among(error: ValidationError, route: Route, document: Document) -> Diagnostic:
-    allowed = [error.validator_value] if error.validator == "const" else list(error.validator_value)
+    allowed = [error.validator_value] if error.validator == "const" else _wanted(error)
     shown = ", ".join(str(item) for item in allowed)
     close = nearest(str(error.instance), [str(item) for item in allowed])
     return Diagnostic(
