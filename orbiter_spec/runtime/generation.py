@@ -5,8 +5,10 @@ temperature, top_p, top_k, limits and stop tokens, and its own stream of random 
 does not depend on which requests it happened to share a batch with. A prompt that occurs several times (the samples of
 one group) is run through the model once, then its key-value cache is copied.
 
-Log-probabilities are those of the temperature-scaled distribution before top_p, top_k and the repetition penalty:
-this is what verl's actor recomputes.
+Log-probabilities are those of the temperature-scaled distribution before top_p, top_k and the repetition penalty, taken
+in the precision of the logits: this is what verl's actor recomputes. In bfloat16 that rounding is most of the
+difference between two computations of the same number (0.03 near a probability of 1/256); repeating it keeps the two
+in step. Tokens are drawn in float32.
 """
 
 from __future__ import annotations
@@ -147,7 +149,7 @@ def _prefill(model: Any, requests: Sequence[Request]) -> tuple[torch.Tensor, tor
 
 
 def _forward(model: Any, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any) -> torch.Tensor:
-    """Logits after the last token of each row, float32, shape (rows, vocabulary)."""
+    """Logits after the last token of each row, in the model's precision, shape (rows, vocabulary)."""
     output = model(
         input_ids=ids,
         attention_mask=mask,
@@ -156,7 +158,7 @@ def _forward(model: Any, ids: torch.Tensor, mask: torch.Tensor, positions: torch
         use_cache=True,
         logits_to_keep=1,
     )
-    logits: torch.Tensor = output.logits[:, -1].float()
+    logits: torch.Tensor = output.logits[:, -1]
     if torch.isnan(logits).any():
         raise RuntimeError("the model's logits are NaN: training has diverged or its weights are broken")
     return logits
@@ -186,14 +188,14 @@ class _Draws:
         """A token for each row, and its log-probability under the temperature-scaled distribution."""
         greedy = self.temperature == 0
         scale = torch.where(greedy, torch.ones_like(self.temperature), self.temperature)
-        penalised = self._penalise(logits)
+        penalised = self._penalise(logits.float())
         allowed = restrict(penalised / scale, self.top_k, self.top_p)
         drawn = draw(allowed, self.uniforms[:, self.step])
         tokens = torch.where(greedy[:, 0], penalised.argmax(-1), drawn)
         self.step += 1
         if self.seen is not None:
             self.seen.scatter_(1, tokens[:, None], True)
-        log_probs = torch.log_softmax(logits / scale, dim=-1)
+        log_probs = torch.log_softmax(logits / scale.to(logits.dtype), dim=-1)
         return tokens, log_probs.gather(1, tokens[:, None])[:, 0]
 
     def _penalise(self, logits: torch.Tensor) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,23 @@ def test_log_probabilities_are_the_actors(model: Any) -> None:
             logits = model(input_ids=ids).logits[0, len(request.prompt) - 1 : -1] / request.sampling.temperature
         expected = torch.log_softmax(logits, -1).gather(1, ids[0, len(request.prompt) :, None])[:, 0]
         torch.testing.assert_close(torch.tensor(request.log_probs), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_log_probabilities_of_a_bfloat16_model_are_rounded_as_verls(model: Any) -> None:
+    from verl.utils.torch_functional import logprobs_from_logits_v2
+
+    half = copy.deepcopy(model).to(torch.bfloat16)
+    requests = [Request((1, 120, prompt), replace(WARM, temperature=1.0), prompt) for prompt in range(3, 40)]
+    generate(half, requests)
+    expected = []
+    for request in requests:
+        ids = torch.tensor([[*request.prompt, *request.tokens]])
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            logits = half(input_ids=ids).logits[:, len(request.prompt) - 1 : -1]
+            expected.append(logprobs_from_logits_v2(logits, ids[:, len(request.prompt) :])[0])
+    got = torch.tensor([value for request in requests for value in request.log_probs])
+    both = torch.stack([got, torch.cat(expected).float()]).exp()
+    assert torch.corrcoef(both)[0, 1] > 0.999
 
 
 def test_log_probabilities_ignore_top_p_top_k_and_penalty(model: Any) -> None:
