@@ -17,10 +17,13 @@ from orbiter_spec.rules.finding import Finding
 from tests.rules import verl_verdict
 from tests.rules.conftest import findings_of, merge, plan_of
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("verl") is None, reason="compares with verl")
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("verl") is None, reason="compares with verl"),
+    pytest.mark.timeout(600),
+]
 
 SMALL = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
