@@ -1,14 +1,14 @@
 """What the rules say about an imported spec, and the comments by which it compiles all the same.
 
-An import keeps what the run did, also what a rule calls an error: it stands in the spec with an `orbiter: ignore` comment at its
-line, so that compiling gives the run's configuration and a person sees where to look.
+An import keeps what the run did, also what a rule calls an error: it stands in the spec with an `orbiter: ignore`
+comment at its line, so that compiling gives the run's configuration and a person sees where to look.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from orbiter_spec.diagnostics import Diagnostic, Severity
+from orbiter_spec.diagnostics import Diagnostic, Place, Severity
 
 REASON = "as in the run; look here"
 
@@ -25,10 +25,12 @@ def review(text: str) -> tuple[str, list[Diagnostic]]:
     experiment = bind(document)[0] if document is not None and not problems else None
     if document is None or experiment is None:
         return text, problems
-    place = document.place
-    found = run_rules(
-        make_plan(experiment, paths=paths_of(experiment)), lambda route, key=False: place(parse_route(route), key=key)
-    )
+    written = document
+
+    def place(route: str, *, key: bool = False) -> Place:
+        return written.place(parse_route(route), key=key)
+
+    found = run_rules(make_plan(experiment, paths=paths_of(experiment)), place)
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
     lines = text.split("\n")
     refused: dict[int, list[str]] = {}
@@ -37,6 +39,6 @@ def review(text: str) -> tuple[str, list[Diagnostic]]:
             refused.setdefault(finding.place.line, []).append(finding.id)
     for line, ids in refused.items():
         comment = f"# orbiter: ignore[{', '.join(sorted(set(ids)))}] {REASON}"
-        written, _, old = lines[line - 1].partition("  # ")
-        lines[line - 1] = f"{written}  {comment}" + (f" ({old})" if old else "")
+        content, _, old = lines[line - 1].partition("  # ")
+        lines[line - 1] = f"{content}  {comment}" + (f" ({old})" if old else "")
     return "\n".join(lines), [replace(finding, severity=Severity.WARNING) for finding in errors]

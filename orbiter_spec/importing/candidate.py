@@ -97,9 +97,7 @@ class Candidate:
             elif not isinstance(data, dict):
                 break
         prefix = ".".join(route)
-        return [
-            name for name in self.fields if (name + ".").startswith((prefix + ".")) or name.startswith(prefix + "|")
-        ]
+        return [name for name in self.fields if (name + ".").startswith(prefix + ".") or name.startswith(prefix + "|")]
 
 
 def _put(tree: dict[str, Any], parts: list[str], value: Any) -> None:

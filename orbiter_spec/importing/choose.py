@@ -10,6 +10,7 @@ from orbiter_spec.importing.words_back import UNSAID, field_of, rows_of
 from orbiter_spec.plan.algorithms import PRESETS
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+KL_ROUTE = "algorithm.kl.apply"
 KL = "actor_rollout_ref.actor.use_kl_loss"
 
 
@@ -55,14 +56,13 @@ def algorithm_name(flat: Mapping[str, Any], engine: str) -> str:
 def _disagreements(settings: Mapping[str, Any], flat: Mapping[str, Any], engine: str) -> int:
     if "algorithm.filter_groups.metric" in settings and not flat.get("algorithm.filter_groups.enable"):
         return 99
-    return sum(said(route, flat, engine) != value for route, value in settings.items()) - sum(
-        said(route, flat, engine) == value and route != "algorithm.kl.apply" for route, value in settings.items()
-    )
+    agreed = {route: bool(said(route, flat, engine) == value) for route, value in settings.items()}
+    return list(agreed.values()).count(False) - sum(agrees for route, agrees in agreed.items() if route != KL_ROUTE)
 
 
 def said(route: str, flat: Mapping[str, Any], engine: str) -> Any:
     """The value that the run gives a field."""
-    if route == "algorithm.kl.apply":
+    if route == KL_ROUTE:
         fields = field_of(KL, flat, engine)
         return None if fields is UNSAID or not isinstance(fields, dict) else fields[route]
     key = next((key for key, row in rows_of(engine).items() if row.field == route), None)

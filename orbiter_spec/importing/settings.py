@@ -1,4 +1,4 @@
-"""Overrides to settings that the target knows: old keys rewritten, each with a finding, unknown ones told and left out."""
+"""Overrides to settings that the target knows: old keys rewritten and told, unknown ones told and left out."""
 
 from __future__ import annotations
 

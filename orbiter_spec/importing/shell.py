@@ -307,7 +307,7 @@ class _Follower:
         pieces: list[Piece] = []
         while scanner.at < len(text):
             word = Word(self.line)
-            scanner._piece(word)  # noqa: SLF001
+            scanner.piece(word)
             pieces += word.pieces
         return self._text(pieces)
 

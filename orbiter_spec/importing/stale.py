@@ -1,7 +1,7 @@
 """Keys of older releases: what became of each, and how to keep the meaning.
 
-A rule names a key (or everything below it, with `.*`), the release that changed it, and where it went. A key without a rule
-that a shipped catalogue of an older release still knows is at least told when it left.
+A rule names a key (or everything below it, with `.*`), the release that changed it, and where it went. A key
+without a rule that a shipped catalogue of an older release still knows is at least told when it left.
 """
 
 from __future__ import annotations

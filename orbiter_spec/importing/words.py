@@ -1,9 +1,9 @@
 """Shell text to words, without a shell.
 
-`shlex` drops the difference between '$X' and "$X" and knows no `$( )`; bashlex (GPL, last release years old) parses all of
-bash to answer a much smaller question. What a launch script needs is small: quotes, expansions, continuations, the
-operators that end a command. A word keeps its pieces, so that a later step can resolve variables and say where it could
-not. Nothing here or later ever runs a word.
+`shlex` drops the difference between '$X' and "$X" and knows no `$( )`; bashlex (GPL, last release years old) parses
+all of bash to answer a much smaller question. What a launch script needs is small: quotes, expansions,
+continuations, the operators that end a command. A word keeps its pieces, so that a later step can resolve variables
+and say where it could not. Nothing here or later ever runs a word.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Scanner:
                 self.at += 1
                 word.array = self._array()
                 break
-            self._piece(word)
+            self.piece(word)
         if not word.pieces and word.array is None:
             word.pieces.append(Piece("text", "", True))
             if self.at < len(self.text) and self.text[self.at] == "(":
@@ -110,7 +110,8 @@ class Scanner:
         self.at += 1
         return items
 
-    def _piece(self, word: Word) -> None:
+    def piece(self, word: Word) -> None:
+        """Read the next piece of `word`: quotes, an expansion, or one character."""
         character = self.text[self.at]
         if character == "\\":
             self._escape(word, quoted=False)
@@ -172,9 +173,8 @@ class Scanner:
         end = start
         while end < len(self.text) and (self.text[end].isalnum() or self.text[end] == "_"):
             end += 1
-        if end == start and self.text[start : start + 1] in ("@", "*", "#", "?", "$", "!", "-"):
-            end = start + 1
-        elif self.text[start : start + 1].isdigit():
+        first = self.text[start : start + 1]
+        if first.isdigit() or (end == start and first in ("@", "*", "#", "?", "$", "!", "-")):
             end = start + 1
         self.at = end if end > start else start
         return Piece("variable", self.text[start:end], quoted) if end > start else Piece("text", "$", quoted)
@@ -182,7 +182,7 @@ class Scanner:
     def _inside(self, opening: str, closing: str) -> str:
         """The text up to the bracket that closes `opening`, brackets inside it counted."""
         start = self.at + len(opening)
-        depth, at = 1, start
+        at = start
         opens, closes = opening[-1], closing[-1]
         need = len(closing)
         depth = need

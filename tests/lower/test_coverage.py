@@ -1,4 +1,4 @@
-"""Every field of the language is the origin of a verl key, or stands on the short list of fields that others consume."""
+"""Every field of the language is the origin of a verl key, or stands on the short list of those others consume."""
 
 from __future__ import annotations
 
