@@ -1,0 +1,87 @@
+"""`orbiter-spec import` as it is typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from orbiter_spec.cli.import_command import command
+from orbiter_spec.compiler import check
+from orbiter_spec.importing.compare import flatten
+from orbiter_spec.lower.compose import compose
+from tests.importing.helpers import TARGET
+
+SCRIPT = """#!/usr/bin/env bash
+set -x
+N_GPUS=${{N_GPUS:-8}}
+DATA={folder}
+python3 -m verl.trainer.main_ppo \\
+    algorithm.adv_estimator=grpo \\
+    data.train_files=$DATA/train.parquet \\
+    data.val_files=$DATA/test.parquet \\
+    data.train_batch_size=64 \\
+    actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=32 \\
+    actor_rollout_ref.actor.use_dynamic_bsz=True \\
+    actor_rollout_ref.rollout.name=vllm \\
+    actor_rollout_ref.rollout.n=8 \\
+    trainer.n_gpus_per_node=$N_GPUS "$@"
+"""
+
+
+def script(folder: Path) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for name in ("train", "test"):
+        row = {"prompt": [{"role": "user", "content": "hi"}], "data_source": "x", "reward_model": {"ground_truth": "1"}}
+        pq.write_table(pa.Table.from_pylist([row] * 64), folder / f"{name}.parquet")
+    path = folder / "run.sh"
+    path.write_text(SCRIPT.format(folder=folder))
+    return path
+
+
+def test_import_check_and_compile(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.yaml"
+    result = CliRunner().invoke(command, [str(script(tmp_path)), "-o", str(spec), "--check"])
+    assert result.exit_code == 0, result.output
+    assert " 0 differ" in result.output
+    state = check(spec)
+    assert state.report.ok, [found.message for found in state.findings]
+    assert state.lowered is not None
+    compiled = flatten(compose(TARGET, state.lowered.engine, state.lowered.settings))
+    assert compiled["data.train_files"] == f"{tmp_path}/train.parquet"
+    assert compiled["data.val_files"] == f"{tmp_path}/test.parquet"
+    assert compiled["trainer.n_gpus_per_node"] == 8
+    assert compiled["reward.custom_reward_function.path"] is None
+
+
+def test_the_environment_is_the_shells(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [str(script(tmp_path))], env={"N_GPUS": "4"})
+    assert "gpus_per_node: 4" in result.output
+
+
+def test_standard_input() -> None:
+    text = "trainer.nnodes=2\nactor_rollout_ref.rollout.name=vllm\n"
+    result = CliRunner().invoke(command, ["-"], input=text)
+    assert result.exit_code == 0
+    assert "nodes: 2" in result.output
+
+
+def test_what_cannot_be_imported_exits_1(tmp_path: Path) -> None:
+    empty = tmp_path / "run.sh"
+    empty.write_text("echo nothing\n")
+    result = CliRunner().invoke(command, [str(empty)])
+    assert result.exit_code == 1
+    assert CliRunner().invoke(command, [str(tmp_path / "absent.sh")]).exit_code == 2
+
+
+def test_what_a_rule_refuses_compiles_with_a_comment(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    path.write_text(path.read_text().replace("ppo_mini_batch_size=32", "ppo_mini_batch_size=128"))
+    spec = tmp_path / "spec.yaml"
+    result = CliRunner().invoke(command, [str(path), "-o", str(spec)])
+    assert result.exit_code == 0, result.output
+    assert "# orbiter: ignore[ORB" in spec.read_text()
+    assert check(spec).report.ok
