@@ -24,6 +24,7 @@ import ray
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
 
 from orbiter_spec.runtime.failures import first_error
+from orbiter_spec.runtime.reward_metrics import RewardParts, filter_arguments
 
 POLL_SECONDS = 0.05
 PING_SECONDS = 5.0
@@ -64,31 +65,12 @@ class _Fast:
             self._pings = [worker.__ray_call__.remote(first_error) for worker in agent_workers(self._trainer)]
 
 
-class FastReplayBuffer(_Fast, ReplayBuffer):  # type: ignore[misc]
+class FastReplayBuffer(RewardParts, _Fast, ReplayBuffer):  # type: ignore[misc]
     """For `trainer.v1.trainer_mode=sync`."""
 
 
-class FastReplayBufferAsync(_Fast, ReplayBufferAsync):  # type: ignore[misc]
+class FastReplayBufferAsync(RewardParts, _Fast, ReplayBufferAsync):  # type: ignore[misc]
     """For the asynchronous trainers."""
-
-
-def filter_arguments(trainer: Any, buffer: type) -> dict[str, Any]:
-    """The arguments that verl's trainer gives to its own buffer and leaves out for a custom one."""
-    config = trainer.config
-    metric = trainer._resolve_filter_groups_metric()
-    refill = bool(config.trainer.v1.sampler.get("sync_refill_failed_groups", False))
-    arguments: dict[str, Any] = {"filter_groups_metric": metric, "sync_refill_failed_groups": refill}
-    if issubclass(buffer, ReplayBufferAsync):
-        return arguments
-    batch = config.data.train_batch_size
-    single = metric is not None or refill
-    inflight = config.algorithm.filter_groups.get("max_inflight_gen_batches", 1) if metric is not None else 1
-    return {
-        **arguments,
-        "train_batch_size": batch,
-        "gen_batch_size": 1 if single else (config.data.get("gen_batch_size", None) or batch),
-        "max_inflight_gen_batches": inflight,
-    }
 
 
 def agent_workers(trainer: Any) -> list[Any]:
