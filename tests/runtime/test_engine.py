@@ -94,3 +94,26 @@ def test_packed_sequences_are_refused(model_folder: Path) -> None:
 def test_fsdp1_is_not_offered() -> None:
     with pytest.raises(ValueError, match="No engine registered"):
         EngineRegistry.get_engine_cls("language_model", "fsdp")
+
+
+def sent(engine: Any) -> dict[str, torch.Tensor]:
+    weights, peft_config = engine.get_per_tensor_param()
+    assert peft_config is None
+    return {name: value.clone() for name, value in weights}
+
+
+def test_every_weight_of_the_rollout_model_is_sent(model_folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tied = AutoConfig.from_pretrained(model_folder, tie_word_embeddings=True)
+    AutoModelForCausalLM.from_config(tied).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path)
+    lora = {"lora_rank": 4, "lora": {"rank": 4, "merge": True}}
+    for folder, options in ((model_folder, {}), (tmp_path, {}), (model_folder, lora)):
+        engine = build(folder, **options)
+        engine.initialize()
+        expected = AutoModelForCausalLM.from_pretrained(folder).state_dict()
+        weights = sent(engine)
+        assert set(weights) == set(expected)
+        for name, value in weights.items():
+            torch.testing.assert_close(value.float(), expected[name], atol=1e-3, rtol=1e-2)
