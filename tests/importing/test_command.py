@@ -79,7 +79,9 @@ def test_what_cannot_be_imported_exits_1(tmp_path: Path) -> None:
 
 def test_what_a_rule_refuses_compiles_with_a_comment(tmp_path: Path) -> None:
     path = script(tmp_path)
-    path.write_text(path.read_text().replace("ppo_mini_batch_size=32", "ppo_mini_batch_size=128"))
+    path.write_text(
+        path.read_text().replace("rollout.n=8", "rollout.n=8 actor_rollout_ref.rollout.tensor_model_parallel_size=3")
+    )
     spec = tmp_path / "spec.yaml"
     result = CliRunner().invoke(command, [str(path), "-o", str(spec)])
     assert result.exit_code == 0, result.output
