@@ -25,6 +25,8 @@ def fit_batches(plan: Plan) -> Plan:
     plan = decide(plan, "fit_batches", _limits(plan))
     plan = decide(plan, "fit_batches", _prompts(plan))
     plan = decide(plan, "fit_batches", _minibatch(plan))
+    plan = decide(plan, "fit_batches", _sync_interval(plan))
+    plan = decide(plan, "fit_batches", _epochs(plan))
     plan = decide(plan, "fit_batches", _micro_batch(plan))
     return replace(plan, batches=_chain(plan))
 
@@ -65,7 +67,27 @@ def _smallest_step(workers: int, samples: int) -> int:
 
 def _minibatch(plan: Plan) -> dict[str, tuple[Any, str]]:
     prompts = int(plan.get("algorithm.batch.prompts"))
+    interval = plan.get("algorithm.staleness.sync_every")
+    if plan.get("hardware.rollout.placement") == "separate" and interval and prompts % interval == 0:
+        return {"algorithm.batch.minibatch": (prompts // interval, f"{interval} updates between two weight syncs")}
     return {"algorithm.batch.minibatch": (prompts, "one optimiser step a batch keeps the update on-policy")}
+
+
+def _sync_interval(plan: Plan) -> dict[str, tuple[Any, str]]:
+    """verl's separate trainer wants a batch to be exactly the mini-batches between two weight syncs."""
+    prompts, minibatch = int(plan.get("algorithm.batch.prompts")), int(plan.get("algorithm.batch.minibatch"))
+    if plan.get("hardware.rollout.placement") != "separate" or prompts % minibatch:
+        return {}
+    return {"algorithm.staleness.sync_every": (prompts // minibatch, "weights are sent once a batch")}
+
+
+def _epochs(plan: Plan) -> dict[str, tuple[Any, str]]:
+    """As many passes as the steps need: verl stops at whichever ends first."""
+    steps, rows = plan.get("algorithm.steps"), plan.rows.train
+    per_epoch = rows // int(plan.get("algorithm.batch.prompts")) if rows else 0
+    if steps is None or not per_epoch:
+        return {}
+    return {"algorithm.epochs": (ceil(steps / per_epoch), f"{steps} steps at {per_epoch} an epoch")}
 
 
 def _micro_batch(plan: Plan) -> dict[str, tuple[Any, str]]:

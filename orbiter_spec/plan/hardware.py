@@ -13,6 +13,10 @@ from orbiter_spec.plan.decide import decide
 from orbiter_spec.plan.model import Plan
 
 CPU_WHY = "a CPU has no kernels for it"
+CPU_SEQUENCES = 64
+CPU_BUCKET_MEGABYTES = 8
+MEGABYTE = 1 << 20
+FLOAT_BYTES = 4
 
 
 def place_hardware(plan: Plan) -> Plan:
@@ -40,11 +44,13 @@ def _gpu(plan: Plan) -> dict[str, tuple[Any, str]]:
 
 def _cpu(plan: Plan) -> dict[str, tuple[Any, str]]:
     workers = plan.get("hardware.workers", 1)
-    return {
+    own = _cpu_vllm(plan) if plan.get("hardware.rollout.engine") == "vllm" else {}
+    return own | {
         "hardware.nodes": (1, "this machine"),
         "hardware.workers": (1, "one training process"),
         "hardware.gpus_per_node": (workers, "one logical GPU for each worker"),
         "hardware.train.engine": ("fsdp2", "runs over gloo"),
+        "hardware.train.engine_compile": (False, "compiling costs more than it saves here"),
         "hardware.train.compile": (False, "compiling costs more than it saves here"),
         "hardware.train.remove_padding": (False, CPU_WHY),
         "hardware.train.gradient_checkpointing": (False, "memory is not what is short here"),
@@ -60,3 +66,16 @@ def _cpu(plan: Plan) -> dict[str, tuple[Any, str]]:
         "agent.workers": (1, "processes cost seconds to start"),
         "dataset.loader_workers": (0, "forks cost more than they save"),
     }
+
+
+def _cpu_vllm(plan: Plan) -> dict[str, tuple[Any, str]]:
+    """vLLM's defaults are for a GPU's memory. A weight that is larger than the bucket would stop the run."""
+    choices: dict[str, tuple[Any, str]] = {
+        "hardware.rollout.free_cache": (False, "there is no GPU memory to return"),
+        "hardware.rollout.max_sequences": (CPU_SEQUENCES, "a few cores gain nothing from more"),
+    }
+    if plan.model is not None:
+        largest = max(weight.rows * weight.columns for weight in plan.model.weights) * FLOAT_BYTES
+        bucket = max(CPU_BUCKET_MEGABYTES, -(-largest // MEGABYTE))
+        choices["hardware.rollout.weight_bucket_megabytes"] = (bucket, "holds the largest weight in float32")
+    return choices

@@ -27,6 +27,7 @@ VERL_DEFAULTS: Mapping[str, Any] = {
     "algorithm.batch.prompts": 1024,
     "algorithm.batch.minibatch": 256,
     "algorithm.epochs": 30,
+    "algorithm.staleness.sync_every": 4,
     "algorithm.learning_rate": None,
     "algorithm.critic.learning_rate": None,
     "algorithm.kl.coefficient": 0.001,
