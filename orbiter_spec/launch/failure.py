@@ -101,7 +101,8 @@ def _by_code(exit_code: int | None) -> str:
         name = signal.Signals(-exit_code).name
     except ValueError:
         name = f"signal {-exit_code}"
-    return f"verl was killed by {name}"
+    why = ", as the kernel does when memory runs out" if name == "SIGKILL" else ""
+    return f"verl was killed by {name}{why}"
 
 
 def _short(text: str) -> str:

@@ -12,10 +12,12 @@ import fcntl
 import json
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Report
@@ -28,6 +30,7 @@ from orbiter_spec.launch.metrics import Attempt, MetricsFollower, merge_attempts
 from orbiter_spec.launch.plot import draw, write_image
 from orbiter_spec.launch.processes import start_time
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
+from orbiter_spec.launch.ray_demand import unmet_demand
 from orbiter_spec.launch.reading import curve, read
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.scratch import make_scratch, remove_stale_scratch
@@ -49,7 +52,7 @@ from orbiter_spec.launch.watchdog import Timeouts, Watchdog
 __all__ = ["Reporter", "RunOutcome", "Timeouts", "run_local"]
 
 POLL_SECONDS = 0.2
-STATUS_SECONDS = 5.0
+DEMAND_SECONDS = 5.0
 CommandOf = Callable[[RunFolder, Sequence[str]], list[str]]
 EXIT_CODES = {State.FINISHED: 0, State.FAILED: 3, State.INTERRUPTED: 130}
 
@@ -82,7 +85,7 @@ class _Run:
     watchdog: Watchdog
     verdict: str | None = None
     notes: list[str] = field(default_factory=list)
-    written: float = 0.0
+    asked: float = 0.0
 
 
 def run_local(
@@ -286,6 +289,7 @@ def _watch(run: _Run, session: Session, interrupts: Interrupts) -> None:
         session.poll(POLL_SECONDS)
         _take_metrics(run, follower)
         _take_output(run)
+        _take_demand(run, session)
         run.verdict = run.verdict or run.watchdog.verdict()
         if interrupts.count or run.verdict:
             if "stop" not in session.orders:
@@ -312,6 +316,13 @@ def _take_output(run: _Run) -> None:
     phase = phase_in(text)
     if phase is not None and run.status.step <= run.attempt.from_step:
         _tell(run.reporter.phase, phase)
+
+
+def _take_demand(run: _Run, session: Session) -> None:
+    now = time.monotonic()
+    if now - run.asked >= DEMAND_SECONDS:
+        run.asked = now
+        run.watchdog.hear_demand(unmet_demand(Path(session.job.scratch)))
 
 
 def _store(run: _Run, **values: Any) -> None:

@@ -2,7 +2,7 @@
 
 verl waits for ever in several places: for a placement group that Ray cannot fit, for a weight transfer whose other side
 has died. A run therefore gets limits on silence, long enough for the slowest honest step. Output and metrics both count
-as life; Ray's own complaint that a request cannot be met does not, and shortens the wait as long as Ray repeats it.
+as life; Ray's own word that a request cannot be met does not, and shortens the wait as long as Ray repeats it.
 """
 
 from __future__ import annotations
@@ -55,6 +55,13 @@ class Watchdog:
         if self.pending_since is None or now - self.pending_last > PENDING_REPEAT_SECONDS:
             self.pending_since = now
         self.pending_last, self.pending_line = now, line.strip()
+
+    def hear_demand(self, unmet: str | None, now: float | None = None) -> None:
+        """Ray says what waits for resources: nothing (empty), or it has not said (None)."""
+        if unmet:
+            self._hear_complaint(unmet, time.monotonic() if now is None else now)
+        elif unmet is not None:
+            self.pending_since = None
 
     def hear_step(self, now: float | None = None) -> None:
         """A step was measured: whatever Ray waited for has come."""

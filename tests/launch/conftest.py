@@ -75,17 +75,12 @@ class Notes:
     def wait(self) -> None:
         wait_for((self.folder / "driver").exists)
 
-    def assert_nothing_left(self, scratch_before: set[Path]) -> None:
+    def assert_nothing_left(self) -> None:
         daemon, driver = self.pid("daemon"), self.pid("driver")
         assert not is_alive(driver)
         assert not is_alive(daemon)
         assert not Path(f"/dev/shm/orbiter-test-{daemon}").exists()
-        assert scratch() <= scratch_before
-
-
-def scratch() -> set[Path]:
-    """Scratch folders that hold what the driver of these tests writes."""
-    return {path for path in Path("/tmp").glob("orbiter-*") if (path / "ray" / "session_2026").exists()}
+        assert not Path((self.folder / "scratch").read_text()).exists()
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ def start_daemon() -> None:
     (socket / "raylet").touch()
     Path(os.environ["RAY_TMPDIR"], "ray", "session_2026", "logs").mkdir()
     Path(os.environ["RAY_TMPDIR"], "ray", "session_2026", "logs", "raylet.out").write_text("raylet says\n")
+    save("scratch", os.environ["RAY_TMPDIR"])
     save("daemon", str(os.getpid()))
     while True:
         time.sleep(60)

@@ -59,7 +59,7 @@ CASES = {
         "a Ray process (create_colocated_worker_cls.<locals>.WorkerDict) died without a word; most often the machine "
         "ran out of memory and killed it",
     ),
-    "no word, a signal": ("", -9, "verl was killed by SIGKILL"),
+    "no word, a signal": ("", -9, "verl was killed by SIGKILL, as the kernel does when memory runs out"),
     "no word, a code": ("hello\n", 7, "verl ended with exit code 7 and gave no reason"),
     "no word, unknown": ("", None, "verl was killed"),
     "disk full": (

@@ -17,11 +17,10 @@ from orbiter_spec.launch.processes import is_alive
 from orbiter_spec.launch.scratch import remove_stale_scratch
 from orbiter_spec.launch.status import PROCESS_DIED, State
 from orbiter_spec.launch.supervisor import ORPHANED
-from tests.launch.conftest import VERL_YAML, launch, scratch, wait_for
+from tests.launch.conftest import VERL_YAML, launch, wait_for
 
 
 def test_a_run_that_ends_well(run_folder, notes, capsys) -> None:
-    before = scratch()
     outcome = launch(run_folder.path, "good")
     assert (outcome.state, outcome.reason, outcome.exit_code, outcome.last_step) == (State.FINISHED, None, 0, 4)
     status = run_folder.read_status()
@@ -30,7 +29,7 @@ def test_a_run_that_ends_well(run_folder, notes, capsys) -> None:
     assert status.finished_at is not None
     assert [record["step"] for record in read_records(run_folder.metrics)] == [0, 1, 2, 3, 4]
     assert run_folder.report_image.read_bytes().startswith(b"\x89PNG")
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
     shown = capsys.readouterr().out
     assert "step 4/4  reward 1  entropy 1  s/step 0.1" in shown
     assert "validation after step 0  digits 0.1" in shown
@@ -54,7 +53,6 @@ def test_other_peoples_processes_and_memory_stay(run_folder, notes) -> None:
 
 
 def test_an_exception_is_the_reason_without_its_traceback(run_folder, notes, capsys) -> None:
-    before = scratch()
     outcome = launch(run_folder.path, "raise")
     assert outcome.exit_code == 3
     assert outcome.reason == "ValueError: the learning rate is too high for this model"
@@ -64,27 +62,24 @@ def test_an_exception_is_the_reason_without_its_traceback(run_folder, notes, cap
     assert str(run_folder.log) in shown
     assert "Traceback" in run_folder.log.read_text()
     assert (run_folder.logs / "ray" / "raylet.out").read_text() == "raylet says\n"
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_silence_ends_the_run(run_folder, notes) -> None:
-    before = scratch()
     outcome = launch(run_folder.path, "hang", silence_seconds=1.0)
     assert (outcome.state, outcome.reason) == (State.FAILED, "no output and no step for 1 s")
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_a_request_that_ray_cannot_place_ends_the_run(run_folder, notes) -> None:
-    before = scratch()
     outcome = launch(run_folder.path, "pending", pending_seconds=1.0)
     assert outcome.state is State.FAILED
     assert outcome.reason.startswith("Ray could not place what verl asked for within 1 s: (autoscaler")
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_everything(run_folder, notes, start, number) -> None:
-    before = scratch()
     launcher = start("hang")
     notes.wait()
     assert run_folder.read_status().state is State.RUNNING
@@ -92,11 +87,10 @@ def test_a_signal_stops_everything(run_folder, notes, start, number) -> None:
     assert launcher.wait(30) == 130
     status = run_folder.read_status()
     assert (status.state, status.reason) == (State.INTERRUPTED, f"stopped by {number.name}")
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_a_second_signal_kills_what_does_not_listen(run_folder, notes, start) -> None:
-    before = scratch()
     launcher = start("deaf", grace=300)
     notes.wait()
     launcher.send_signal(signal.SIGINT)
@@ -106,20 +100,18 @@ def test_a_second_signal_kills_what_does_not_listen(run_folder, notes, start) ->
     launcher.send_signal(signal.SIGINT)
     assert launcher.wait(20) == 130
     assert run_folder.read_status().state is State.INTERRUPTED
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_a_driver_that_does_not_listen_is_killed_after_its_grace(run_folder, notes, start) -> None:
-    before = scratch()
     launcher = start("deaf", grace=1)
     notes.wait()
     launcher.send_signal(signal.SIGTERM)
     assert launcher.wait(20) == 130
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_nothing_outlives_a_launcher_that_is_killed(run_folder, notes, start) -> None:
-    before = scratch()
     launcher = start("hang")
     notes.wait()
     launcher.kill()
@@ -127,21 +119,19 @@ def test_nothing_outlives_a_launcher_that_is_killed(run_folder, notes, start) ->
     wait_for(lambda: run_folder.read_status().state is not State.RUNNING)
     status = run_folder.read_status()
     assert (status.state, status.reason) == (State.INTERRUPTED, ORPHANED)
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_a_killed_supervisor_is_noticed_and_swept_after(run_folder, notes, start) -> None:
-    before = scratch()
     launcher = start("hang")
     notes.wait()
     os.kill(run_folder.read_status().pid, signal.SIGKILL)
     assert launcher.wait(30) == 3
     assert "supervises" in run_folder.read_status().reason
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_what_dead_processes_leave_is_told_and_removed_by_the_next_start(run_folder, notes, start) -> None:
-    before = scratch()
     launcher = start("hang")
     notes.wait()
     supervisor = run_folder.read_status().pid
@@ -155,12 +145,13 @@ def test_what_dead_processes_leave_is_told_and_removed_by_the_next_start(run_fol
     assert (status.state, status.reason) == (State.FAILED, PROCESS_DIED)
     assert is_alive(notes.pid("daemon"))
     remove_stale_scratch()
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_resume_after_a_kill_loses_and_repeats_no_step(run_folder, notes, capsys) -> None:
     first = launch(run_folder.path, "die_after_3")
-    assert (first.exit_code, first.last_step, first.reason) == (3, 3, "verl was killed by SIGKILL")
+    assert (first.exit_code, first.last_step) == (3, 3)
+    assert first.reason.startswith("verl was killed by SIGKILL")
     assert run_folder.read_status().resumable_step == 2
     for name in ("driver", "daemon"):
         (notes.folder / name).unlink()
@@ -243,7 +234,6 @@ def test_a_program_that_cannot_be_started(run_folder, notes) -> None:
 
 
 def test_a_bug_of_ours_ends_the_run_and_is_named(run_folder, notes, monkeypatch) -> None:
-    before = scratch()
 
     def broken(record: object) -> None:
         raise KeyError("a bug")
@@ -253,7 +243,7 @@ def test_a_bug_of_ours_ends_the_run_and_is_named(run_folder, notes, monkeypatch)
         launch(run_folder.path, "slow")
     status = run_folder.read_status()
     assert (status.state, status.reason) == (State.FAILED, "an error of orbiter-spec itself: KeyError: 'a bug'")
-    notes.assert_nothing_left(before)
+    notes.assert_nothing_left()
 
 
 def test_the_library_may_run_outside_the_main_thread(run_folder, notes) -> None:

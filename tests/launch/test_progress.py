@@ -6,6 +6,7 @@ import io
 import os
 import pty
 import re
+import select
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,12 @@ def test_a_pipe_gets_plain_lines_and_a_terminal_a_live_one() -> None:
         reporter.reading(Reading(1, reward=0.25, validation={"digits": 0.5}), 3)
         reporter.note("a [note] of mine")
         reporter.close()
-        shown = os.read(master, 65536).decode()
+        shown = b""
+        while select.select([master], [], [], 0.2)[0]:
+            shown += os.read(master, 65536)
     os.close(master)
-    assert "a [note] of mine" in shown
-    assert "validation after step 1" in shown
+    assert b"a [note] of mine" in shown
+    assert b"validation after step 1" in shown
 
 
 def test_the_plot_rises_where_the_curve_rises() -> None:

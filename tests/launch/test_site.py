@@ -10,6 +10,7 @@ import pytest
 
 from orbiter_spec.launch.command import run_environment
 from orbiter_spec.launch.metrics import next_attempt
+from orbiter_spec.launch.ray_demand import parse_demand, unmet_demand
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.scratch import make_scratch, remove_stale_scratch
 from orbiter_spec.launch.site import check_site
@@ -160,3 +161,53 @@ def test_no_limits_no_verdict() -> None:
     watchdog = Watchdog(Timeouts(silence_seconds=None, pending_seconds=None), heard=0.0)
     watchdog.hear_output(COMPLAINT, 0.0)
     assert watchdog.verdict(1e9) is None
+
+
+REPORT = """\
+======== Autoscaler status: 2026-11-21 07:11:43.591345 ========
+Node status
+---------------------------------------------------------------
+Active:
+ 1 node_0a78
+Pending:
+ (no pending nodes)
+Resources
+---------------------------------------------------------------
+Total Usage:
+ 2.0/3.0 CPU
+ 0.0/1.0 GPU
+ 0B/15.33GiB memory
+
+From request_resources:
+ (none)
+Pending Demands:
+ {demands}
+2026-11-21 07:11:43,592	INFO autoscaler.py:469 -- The autoscaler took 0.002 seconds.
+"""
+WAITING = "{'GPU': 1.0, 'CPU': 3.0} * 1 (STRICT_PACK): 1+ pending placement groups"
+
+
+def test_what_ray_cannot_give_is_read_from_its_log(tmp_path: Path) -> None:
+    assert unmet_demand(tmp_path) is None
+    log = tmp_path / "ray" / "session_2026-11-21" / "logs" / "monitor.log"
+    log.parent.mkdir(parents=True)
+    log.write_text(REPORT.replace("{demands}", WAITING))
+    assert unmet_demand(tmp_path) == f"{WAITING} (in use: 2.0/3.0 CPU, 0.0/1.0 GPU)"
+    log.write_text(log.read_text() + REPORT.replace("{demands}", "(no resource demands)"))
+    assert unmet_demand(tmp_path) == ""
+
+
+def test_a_report_that_is_being_written_does_not_hide_the_one_before() -> None:
+    whole = REPORT.replace("{demands}", WAITING)
+    assert (parse_demand("x\n" + whole + whole[:200]) or "").startswith(WAITING)
+    assert parse_demand("nothing of the kind") is None
+
+
+def test_an_unmet_demand_ends_the_wait_and_a_met_one_begins_it_anew() -> None:
+    watchdog = Watchdog(Timeouts(silence_seconds=None, pending_seconds=60), heard=0.0)
+    watchdog.hear_demand(WAITING, 0.0)
+    watchdog.hear_demand("", 50.0)
+    watchdog.hear_demand(WAITING, 55.0)
+    assert watchdog.verdict(70.0) is None
+    watchdog.hear_demand(None, 100.0)
+    assert WAITING in (watchdog.verdict(116.0) or "")

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -15,9 +15,10 @@ import pytest
 from orbiter_spec.compiler import compile_spec
 from orbiter_spec.launch.local import run_local
 from orbiter_spec.launch.metrics import read_records
-from orbiter_spec.launch.processes import descendants
+from orbiter_spec.launch.processes import descendants, is_alive, marked, shared_memory_of, start_time
 from orbiter_spec.launch.progress import PlainReporter
 from orbiter_spec.launch.run_folder import RunFolder, create_run_folder
+from orbiter_spec.launch.scratch import MARKER
 from orbiter_spec.launch.status import State
 from orbiter_spec.launch.watchdog import Timeouts
 from tests.launch.conftest import wait_for
@@ -43,30 +44,27 @@ def quickstart(tmp_path: Path) -> RunFolder:
     return folder
 
 
-@pytest.fixture
-def traces() -> Iterator[None]:
-    """Nothing that a run made outside its folder is there afterwards."""
-    places = (Path("/dev/shm"), Path("/tmp"))
-    before = {path for place in places for path in place.iterdir()}
-    processes = rays()
-    yield
-    after = {path for place in places for path in place.iterdir()}
-    mine = {path for path in after - before if path.parent == places[0] or path.name.startswith(("orbiter-", "ray"))}
-    assert mine == set()
-    assert rays() <= processes
+@dataclass(frozen=True)
+class Traces:
+    """What a run has outside its folder while it goes on."""
 
+    processes: dict[int, int | None]
+    shared: set[Path]
+    scratch: Path
 
-def rays() -> set[int]:
-    """Processes of verl and Ray that belong to runs."""
-    found = set()
-    for entry in os.listdir("/proc"):
-        try:
-            text = Path("/proc", entry, "cmdline").read_bytes() if entry.isdigit() else b""
-        except OSError:
-            continue
-        if text.startswith(b"ray::") or b"/ray/" in text or b"verl.trainer.main_ppo" in text:
-            found.add(int(entry))
-    return found
+    @classmethod
+    def of(cls, folder: RunFolder) -> Traces:
+        environment = Path(f"/proc/{driver_of(folder)}/environ").read_bytes().split(b"\0")
+        scratch = next(entry for entry in environment if entry.startswith(b"RAY_TMPDIR=")).partition(b"=")[2].decode()
+        tree = descendants(folder.read_status().pid)
+        return cls({pid: start_time(pid) for pid in tree}, shared_memory_of(tree), Path(scratch))
+
+    def assert_gone(self) -> None:
+        assert len(self.processes) > 8, "Ray was not seen at work"
+        assert [pid for pid, started in self.processes.items() if is_alive(pid, started)] == []
+        assert marked(MARKER, self.scratch.name) == set()
+        assert not self.scratch.exists()
+        assert [path for path in self.shared if path.exists()] == []
 
 
 def driver_of(folder: RunFolder) -> int:
@@ -91,11 +89,13 @@ def step_of(folder: RunFolder) -> int:
 
 
 @pytest.mark.timeout(400)
-def test_a_killed_run_goes_on_from_its_checkpoint(quickstart: RunFolder, traces: None, capsys) -> None:
+def test_a_killed_run_goes_on_from_its_checkpoint(quickstart: RunFolder, capsys) -> None:
     launcher = start(quickstart)
     wait_for(lambda: step_of(quickstart) >= 3, 180)
+    traces = Traces.of(quickstart)
     os.kill(driver_of(quickstart), signal.SIGKILL)
     shown, _ = launcher.communicate(timeout=60)
+    traces.assert_gone()
     assert launcher.returncode == 3
     assert "run failed: verl was killed by SIGKILL" in shown
     assert "Traceback" not in shown
@@ -119,11 +119,13 @@ def test_a_killed_run_goes_on_from_its_checkpoint(quickstart: RunFolder, traces:
 
 
 @pytest.mark.timeout(300)
-def test_ctrl_c_leaves_nothing_behind(quickstart: RunFolder, traces: None) -> None:
+def test_ctrl_c_leaves_nothing_behind(quickstart: RunFolder) -> None:
     launcher = start(quickstart)
     wait_for(lambda: step_of(quickstart) >= 1, 180)
+    traces = Traces.of(quickstart)
     launcher.send_signal(signal.SIGINT)
     shown, _ = launcher.communicate(timeout=60)
+    traces.assert_gone()
     assert launcher.returncode == 130
     assert "run interrupted: stopped by SIGINT" in shown
     status = quickstart.read_status()
@@ -131,7 +133,7 @@ def test_ctrl_c_leaves_nothing_behind(quickstart: RunFolder, traces: None) -> No
 
 
 @pytest.mark.timeout(300)
-def test_a_ray_that_is_too_small_is_ended_with_the_reason(quickstart: RunFolder, traces: None) -> None:
+def test_a_ray_that_is_too_small_is_ended_with_the_reason(quickstart: RunFolder) -> None:
     (quickstart.compiled / "resource_pools.yaml").unlink()
     outcome = run_local(
         quickstart,
@@ -140,3 +142,5 @@ def test_a_ray_that_is_too_small_is_ended_with_the_reason(quickstart: RunFolder,
     )
     assert outcome.state is State.FAILED
     assert "Ray could not place" in (outcome.reason or "")
+    assert "'CPU': 3.0" in (outcome.reason or "")
+    assert descendants(os.getpid()) == set()
