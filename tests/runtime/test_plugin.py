@@ -129,7 +129,7 @@ import orbiter_spec.runtime.{name}
 from verl.plugin.platform.platform_manager import get_platform
 print(json.dumps(get_platform().device_name))
 """
-    for name in ("platform", "engine", "transformers_rollout"):
+    for name in ("platform", "transformers_rollout"):
         assert probe(code.replace("{name}", name), VERL_PLATFORM="cpu") == "cpu", name
 
 
