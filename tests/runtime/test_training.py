@@ -50,10 +50,10 @@ def test_ppo_with_critic_reference_and_two_workers_resumes(training: Training) -
 
 
 @pytest.mark.training
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_model_that_diverged_stops_the_run_with_the_reason(training: Training) -> None:
     diverging = {"actor_rollout_ref.actor.optim.lr": 1e30, "actor_rollout_ref.actor.optim.clip_grad": 1e30}
-    trained = training.run(GRPO, workers(1), diverging, {"trainer.val_before_train": False}, timeout=180)
+    trained = training.run(GRPO, workers(1), diverging, {"trainer.val_before_train": False}, timeout=270)
     assert trained.returncode != 0
     assert re.search(r"could not be generated or scored\. The first reason:\n(.*\n)*.*logits are NaN", trained.log)
     assert trained.processes == []
