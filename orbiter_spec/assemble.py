@@ -36,8 +36,7 @@ def assemble(state: Compilation, stage: Path) -> tuple[tuple[str, ...], list[Dia
         "resource_pools.yaml": pools_file(state.plan),
         "plan.json": as_json(plan_json(state.plan)),
         "origins.json": origins_file(state.plan, state.target, state.lowered, partial(origin_place, state)),
-        "rewards.json": as_json({"version": 1, "rewards": state.inputs.rewards}),
-        **_runtime_files(),
+        **(_reward_files(state.inputs) if state.inputs.rewards else {}),
     }
     write_texts(stage, texts)
     _write_inputs(state.inputs, stage)
@@ -45,10 +44,11 @@ def assemble(state: Compilation, stage: Path) -> tuple[tuple[str, ...], list[Dia
     return tuple(sorted(path.name for path in stage.iterdir())), problems
 
 
-def _runtime_files() -> dict[str, str]:
-    """The modules that verl loads from the compiled folder; they need verl and the standard library only."""
+def _reward_files(inputs: Inputs) -> dict[str, str]:
+    """rewards.json and the modules that verl loads beside it; they need verl and the standard library only."""
     package = resources.files("orbiter_spec.runtime")
-    return {name: package.joinpath(name).read_text(encoding="utf-8") for name in RUNTIME_FILES}
+    modules = {name: package.joinpath(name).read_text(encoding="utf-8") for name in RUNTIME_FILES}
+    return {"rewards.json": as_json({"version": 1, "rewards": inputs.rewards}), **modules}
 
 
 def _write_inputs(inputs: Inputs, stage: Path) -> None:

@@ -92,17 +92,19 @@ def find_inputs(state: Compilation) -> None:
     """Models, reward functions and tool files."""
     if state.experiment is not None and state.document is not None:
         from orbiter_spec.data.inputs import find_inputs
+        from orbiter_spec.data.reward_parts import find_rewards
 
         state.inputs, problems = find_inputs(state.experiment, state.document)
-        state.findings += problems
+        state.findings += [*problems, *find_rewards(state.experiment, state.document, state.inputs)]
 
 
 def check_rows(state: Compilation) -> None:
     """Rows: are they there, do they have the columns, how many are they."""
-    if state.experiment is not None and state.document is not None:
+    if state.experiment is not None and state.document is not None and state.inputs is not None:
         from orbiter_spec.data.rows import plan_rows
 
-        state.rows, problems = plan_rows(state.experiment, state.document)
+        needs_expected = state.inputs.needs_expected
+        state.rows, problems = plan_rows(state.experiment, state.document, needs_expected=needs_expected)
         state.findings += problems
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ def prepare_run(
 ) -> Prepared:
     """Check `spec` and lay out a new run folder below `run.output`."""
     state = check(spec, sets=sets, target=target)
-    state.findings += refuse_cluster(state)
+    state.findings += [*refuse_cluster(state), *refuse_absent(state)]
     report = state.report
     if not report.ok or (strict and report.count(Severity.WARNING)):
         return Prepared(report)
@@ -65,6 +65,15 @@ def refuse_cluster(state: Compilation) -> list[Diagnostic]:
             state.place("hardware.cluster.kind"),
             help="compile the spec and submit the compiled folder to the cluster, or remove hardware.cluster",
         )
+    ]
+
+
+def refuse_absent(state: Compilation) -> list[Diagnostic]:
+    """Files that may be on another machine have to be on this one to run here."""
+    return [
+        replace(found, severity=Severity.ERROR)
+        for found in state.findings
+        if found.id in ("ORB406", "ORB418") and found.severity is Severity.WARNING
     ]
 
 

@@ -85,9 +85,7 @@ def targets(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", [spec.stem for spec in SPECS])
-def test_every_dataclass_can_be_built(
-    name: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_dataclass_can_be_built(name: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     from omegaconf import OmegaConf
     from verl.utils.config import omega_conf_to_dataclass
 

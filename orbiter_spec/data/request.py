@@ -16,9 +16,10 @@ from orbiter_spec.diagnostics import Diagnostic, Place
 class SourceRequest:
     """One file of rows.
 
-    `path` is where it is; `shown` is how it is named in rows and messages (left out: the path), and must not depend on
-    the machine if the bytes built from it must not. `name` goes to every row's `data_source` (left out: the file's
-    stem). `limit` takes that many rows from the start. `place` is where the spec names the file.
+    `path` is where it is, `written` how the spec has it; `shown` is how it is named in rows and messages (left out: the
+    path), and must not depend on the machine if the bytes built from it must not. `name` goes to every row's
+    `data_source` (left out: the file's stem). `limit` takes that many rows from the start. `place` is where the spec
+    names the file.
     """
 
     path: Path
@@ -26,6 +27,7 @@ class SourceRequest:
     place: Place | None = None
     name: str | None = None
     shown: str | None = None
+    written: str = ""
 
     @property
     def label(self) -> str:

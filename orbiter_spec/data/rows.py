@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,14 @@ class RowPlan:
     files: tuple[Path, ...] = ()
 
 
-def plan_rows(experiment: Experiment, document: Document) -> tuple[RowPlan | None, list[Diagnostic]]:
-    """Check the rows that `experiment` names and count them. None when there is no point in going on."""
-    request = request_rows(experiment, document)
+def plan_rows(
+    experiment: Experiment, document: Document, *, needs_expected: bool = False
+) -> tuple[RowPlan | None, list[Diagnostic]]:
+    """Check the rows that `experiment` names and count them. None when there is no point in going on.
+
+    With `needs_expected`, rows without an expected answer are a problem.
+    """
+    request = replace(request_rows(experiment, document), needs_expected=needs_expected)
     files = tuple(source.path for source in (*request.train, *request.validation))
     if experiment.dataset.prepared:
         return _prepared(request, files)
@@ -110,6 +115,7 @@ def _sources(sources: Source | list[Source], route: Route, document: Document) -
             place=document.place((*own, "path")),
             name=source.name,
             shown=_shown(path, base),
+            written=source.path,
         )
 
 
@@ -135,22 +141,33 @@ def _template(text: str | None, route: Route, document: Document) -> TemplateReq
 
 
 def _prepared(request: DatasetRequest, files: tuple[Path, ...]) -> tuple[RowPlan | None, list[Diagnostic]]:
+    """Files verl reads where they are. One that is not here may be on the cluster, so its absence is a warning."""
     problems = [
-        Diagnostic("ORB410", f"no file {source.label}", source.place, help="name an existing Parquet file")
+        Diagnostic(
+            "ORB418",
+            f"prepared file {source.label} is not on this machine",
+            source.place,
+            note="rows are not counted, and the path reaches verl as it is written",
+            help="check the path, or run where the file is",
+            severity=Severity.WARNING,
+        )
         for source in (*request.train, *request.validation)
         if not source.path.is_file()
     ]
-    if problems:
-        return None, problems
-    paths: dict[str, Any] = {"dataset.train": [str(source.path) for source in request.train]}
+    paths: dict[str, Any] = {"dataset.train": [_as_verl_sees(source) for source in request.train]}
     if request.validation:
-        paths["dataset.validation"] = [str(source.path) for source in request.validation]
-    return RowPlan(None, _count(request.train), _count(request.validation), paths, files), []
+        paths["dataset.validation"] = [_as_verl_sees(source) for source in request.validation]
+    here = tuple(path for path in files if path.is_file())
+    return RowPlan(None, _count(request.train), _count(request.validation), paths, here), problems
+
+
+def _as_verl_sees(source: SourceRequest) -> str:
+    return str(source.path) if source.path.is_file() else source.written
 
 
 def _count(sources: tuple[SourceRequest, ...]) -> int | None:
     """Rows by the files' own footers, without reading them."""
-    if not sources:
+    if not sources or not all(source.path.is_file() for source in sources):
         return None
     from pyarrow import parquet
 

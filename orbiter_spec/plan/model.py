@@ -183,7 +183,7 @@ class Plan:
         if route in self.given:
             return self.given[route]
         decision = self.decided.get(route)
-        return default if decision is None else decision.value
+        return default if decision is None or decision.value is None else decision.value
 
     def path(self, route: str) -> Any:
         """The file that `route` names as verl should see it, or its plain value."""

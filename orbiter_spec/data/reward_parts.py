@@ -1,0 +1,140 @@
+"""The parts of `rewards`, checked without running them, as entries of rewards.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from orbiter_spec.data.functions import FunctionRef, check_function, check_parameters
+from orbiter_spec.data.inputs import Inputs, copy_code
+from orbiter_spec.diagnostics import Diagnostic, nearest
+from orbiter_spec.source import Document, Route
+from orbiter_spec.spec.builtin_rewards import BUILTINS, REQUIRED, RESERVED_NAMES, BuiltinArgument
+from orbiter_spec.spec.experiment import Experiment
+from orbiter_spec.spec.rewards import Reward
+
+ANSWER_NAMES = {"expected", "ground_truth"}
+COMPARING_BUILTINS = {"exact_match", "numeric_match"}
+
+
+def find_rewards(experiment: Experiment, document: Document, inputs: Inputs) -> list[Diagnostic]:
+    """Add an entry for each part to `inputs.rewards`, and say what is wrong with the parts."""
+    seen: set[str] = set()
+    problems: list[Diagnostic] = []
+    for index, reward in enumerate(experiment.rewards.parts):
+        route = reward_route(document, index)
+        problems += _check_name(reward, seen, route, document)
+        seen.add(reward.label)
+        problems += _find_reward(reward, route, document, inputs)
+    return problems
+
+
+def reward_route(document: Document, index: int) -> Route:
+    """The route of a part in the document, which may hold a list, a mapping with parts, or one function."""
+    rewards = document.data.get("rewards")
+    if isinstance(rewards, list):
+        return ("rewards", index)
+    return ("rewards", "parts", index) if isinstance(rewards, dict) else ("rewards",)
+
+
+def _check_name(reward: Reward, seen: set[str], route: Route, document: Document) -> Iterator[Diagnostic]:
+    place = document.place((*route, "name"))
+    if reward.label in seen:
+        yield Diagnostic(
+            "ORB408", f"two rewards are called {reward.label!r}", place, help="give each reward a name of its own"
+        )
+    if reward.label in RESERVED_NAMES:
+        yield Diagnostic(
+            "ORB409",
+            f"a reward cannot be called {reward.label!r}",
+            place,
+            note="verl's records use this name",
+            help=f"write name: {reward.label}_reward",
+        )
+
+
+def _find_reward(reward: Reward, route: Route, document: Document, inputs: Inputs) -> Iterator[Diagnostic]:
+    entry: dict[str, Any] = {
+        "name": reward.label,
+        "weight": reward.weight,
+        "kind": "builtin" if reward.builtin else "function",
+        "path": None,
+        "module": None,
+        "function": reward.builtin,
+        "args": reward.args,
+        "on_error": reward.on_error,
+    }
+    if reward.builtin:
+        inputs.needs_expected |= reward.builtin in COMPARING_BUILTINS or bool(reward.args.get("compare"))
+        yield from _check_builtin(reward, route, document)
+        inputs.rewards.append(entry)
+        return
+    place = document.place((*route, "function"))
+    reference, problem = check_function(str(reward.function), document.base((*route, "function")))
+    if reference is None:
+        yield problem.at(place) if problem else Diagnostic("ORB403", "not a function", place)
+        return
+    unfilled = check_parameters(reference, reward.args)
+    if unfilled is not None:
+        yield unfilled.at(place)
+    inputs.needs_expected |= _asks_for_answer(reference)
+    entry["function"] = reference.name
+    entry["module"] = reference.module
+    entry["path"] = copy_code(reference.path, inputs) if reference.path is not None else None
+    inputs.rewards.append(entry)
+
+
+def _asks_for_answer(reference: FunctionRef) -> bool:
+    return any(parameter.required and parameter.name in ANSWER_NAMES for parameter in reference.parameters or ())
+
+
+def _check_builtin(reward: Reward, route: Route, document: Document) -> Iterator[Diagnostic]:
+    known = BUILTINS.get(str(reward.builtin))
+    if known is None:
+        close = nearest(str(reward.builtin), BUILTINS)
+        yield Diagnostic(
+            "ORB404",
+            f"no built-in reward is called {reward.builtin!r}",
+            document.place((*route, "builtin")),
+            note=f"did you mean {close!r}?" if close else "",
+            help=f"use one of: {', '.join(BUILTINS)}",
+        )
+        return
+    for name, value in reward.args.items():
+        argument = known.arguments.get(name)
+        here = (*route, "args", name)
+        if argument is None:
+            close = nearest(name, known.arguments)
+            yield Diagnostic(
+                "ORB405",
+                f"{reward.builtin} takes no {name!r}",
+                document.place(here, key=True),
+                note=f"did you mean {close!r}?" if close else "",
+                help=f"it takes: {', '.join(known.arguments)}" if known.arguments else "it takes no arguments",
+            )
+        elif wanted := _misfit(argument, value):
+            yield Diagnostic(
+                "ORB405",
+                f"{name} of {reward.builtin} cannot be {value!r}",
+                document.place(here),
+                note=argument.description,
+                help=f"write {wanted}",
+            )
+    for name, argument in known.arguments.items():
+        if argument.default == REQUIRED and name not in reward.args:
+            yield Diagnostic(
+                "ORB405",
+                f"{reward.builtin} needs {name!r}",
+                document.place((*route, "builtin")),
+                help=f"add args: {{{name}: ...}}: {argument.description}",
+            )
+
+
+def _misfit(argument: BuiltinArgument, value: Any) -> str | None:
+    """What should be written instead of `value`, or None when it fits."""
+    if argument.choices and value not in argument.choices:
+        return f"one of: {', '.join(argument.choices)}"
+    kinds: tuple[type, ...] = (int, float) if argument.type is float else (argument.type,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and argument.type is not bool):
+        return {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[argument.type]
+    return None
