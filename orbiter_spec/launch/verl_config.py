@@ -6,9 +6,11 @@ starts in the compiled folder; a relative output folder in `verl.yaml` is taken 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +114,21 @@ def total_steps(config: VerlConfig, overrides: Sequence[str], planned: int | Non
         return int(text)
     value = config.get(key)
     return value if isinstance(value, int) else planned
+
+
+def planned_steps(compiled: Path) -> tuple[int | None, int | None]:
+    """Steps of the whole training and of an epoch, as the compiled plan counted them."""
+    try:
+        batches = json.loads((compiled / "plan.json").read_text(encoding="utf-8"))["batches"]
+        return batches.get("total_steps"), batches.get("steps_per_epoch")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None, None
+
+
+def raised_epochs(config: VerlConfig, overrides: Sequence[str], total: int | None, per_epoch: int | None) -> list[str]:
+    """More steps than the compiled epochs hold need more epochs: verl stops at whichever ends first."""
+    if overridden(config, overrides, "trainer.total_training_steps") is None or not total or not per_epoch:
+        return []
+    need = ceil(total / per_epoch)
+    has_own = overridden(config, overrides, "trainer.total_epochs") is not None
+    return [] if has_own or need <= config.number("trainer.total_epochs", 1) else [f"trainer.total_epochs={need}"]

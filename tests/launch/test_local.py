@@ -238,12 +238,21 @@ def test_a_bug_of_ours_ends_the_run_and_is_named(run_folder, notes, monkeypatch)
     def broken(record: object) -> None:
         raise KeyError("a bug")
 
-    monkeypatch.setattr("orbiter_spec.launch.local.read", broken)
+    monkeypatch.setattr("orbiter_spec.launch.attempt.read", broken)
     with pytest.raises(KeyError):
         launch(run_folder.path, "slow")
     status = run_folder.read_status()
     assert (status.state, status.reason) == (State.FAILED, "an error of orbiter-spec itself: KeyError: 'a bug'")
     notes.assert_nothing_left()
+
+
+def test_an_interrupt_before_the_start(run_folder, notes, monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("orbiter_spec.launch.local.check_site", interrupted)
+    assert launch(run_folder.path, "good").exit_code == 130
+    assert run_folder.read_status().state is State.INTERRUPTED
 
 
 def test_the_library_may_run_outside_the_main_thread(run_folder, notes) -> None:
