@@ -99,6 +99,8 @@ def lower_rollout(plan: Plan) -> Iterator[Emit]:
     engine = str(plan.get("hardware.rollout.engine"))
     yield Emit(f"{ROLLOUT}.name", ROLLOUT_NAMES.get(engine, engine), "hardware.rollout.engine")
     yield from _class(plan, "hardware.rollout.server", f"{ROLLOUT}.agent.custom_async_server")
+    if plan.on_cpu and engine == "vllm":
+        yield Emit(f"{ROLLOUT}.enable_sleep_mode", False, "hardware.accelerator")
     mode = "sync"
     if plan.get("hardware.rollout.placement") == "separate":
         mode = "separate_async"

@@ -50,17 +50,20 @@ def add_engines(module: ModuleType) -> None:
 
 
 def add_replica(module: ModuleType) -> None:
-    """Register the rollout replica; its class is imported when a run asks for it."""
+    """Register the rollout replicas; their classes are imported when a run asks for them."""
 
     def load() -> Any:
         return importlib.import_module("orbiter_spec.runtime.transformers_rollout").TransformersReplica
 
-    require(module, "RolloutReplicaRegistry").register(ROLLOUT_NAME, load)
+    registry = require(module, "RolloutReplicaRegistry")
+    registry.register(ROLLOUT_NAME, load)
+    importlib.import_module("orbiter_spec.runtime.vllm_cpu").register(registry)
 
 
 def add_rollout(module: ModuleType) -> None:
-    """Register the worker's side of the rollout engine, by name as verl does."""
+    """Register the worker's side of the rollout engine, by name as verl does; verl's own serves vLLM."""
     require(module, "_ROLLOUT_REGISTRY")[ROLLOUT_NAME, "async"] = ROLLOUT_CLASS
+    importlib.import_module("orbiter_spec.runtime.vllm_cpu").answer_to_name()
 
 
 def route_by_prompt(module: ModuleType) -> None:

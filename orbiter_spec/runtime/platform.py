@@ -13,6 +13,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -157,6 +158,11 @@ class CpuPlatform(PlatformBase):  # type: ignore[misc]
 
     def is_ipc_supported(self) -> bool:  # noqa: D102
         return False
+
+    def rollout_env_vars(self) -> dict[str, str]:
+        """For the servers of verl's own engines, of which vLLM alone runs here."""
+        environment: dict[str, str] = import_module("orbiter_spec.runtime.vllm_cpu").server_environment()
+        return environment
 
     def cudart(self) -> None:  # noqa: D102
         return None
