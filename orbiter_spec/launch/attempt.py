@@ -20,7 +20,7 @@ from orbiter_spec.launch.checkpoints import latest_checkpoint
 from orbiter_spec.launch.command import run_environment
 from orbiter_spec.launch.failure import TAIL_BYTES, explain_failure
 from orbiter_spec.launch.interrupts import Interrupts
-from orbiter_spec.launch.log_file import LogFollower, phase_in
+from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
 from orbiter_spec.launch.metrics import Attempt, MetricsFollower, merge_attempts, read_records
 from orbiter_spec.launch.plot import draw, write_image
 from orbiter_spec.launch.processes import start_time
@@ -69,6 +69,7 @@ class Run:
     verdict: str | None = None
     notes: list[str] = field(default_factory=list)
     asked: float = 0.0
+    phase: int = 0
 
 
 def run_attempt(run: Run) -> RunOutcome:
@@ -139,9 +140,10 @@ def _take_output(run: Run) -> None:
     if not text:
         return
     run.watchdog.hear_output(text)
-    phase = phase_in(text)
-    if phase is not None and run.status.step <= run.attempt.from_step:
-        tell(run.reporter.phase, phase)
+    phase = phase_in(text, run.phase)
+    if phase > run.phase and run.status.step <= run.attempt.from_step:
+        tell(run.reporter.phase, PHASES[phase - 1][1])
+    run.phase = phase
 
 
 def _take_demand(run: Run, session: Session) -> None:

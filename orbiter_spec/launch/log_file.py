@@ -53,7 +53,7 @@ class LogFollower:
             return ""
 
 
-def phase_in(text: str) -> str | None:
-    """What verl has come to, judged by what it printed; None when nothing tells."""
-    found = [phase for mark, phase in PHASES if mark in text]
-    return found[-1] if found else None
+def phase_in(text: str, before: int = 0) -> int:
+    """How many of PHASES verl has come to, judged by what it printed; never fewer than `before`."""
+    found = [number for number, (mark, _) in enumerate(PHASES, 1) if mark in text]
+    return max([before, *found])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
 from orbiter_spec.launch.plot import draw, write_image
 from orbiter_spec.launch.progress import LiveReporter, Pace, PlainReporter, duration, make_reporter, number
 from orbiter_spec.launch.reading import Reading
@@ -121,3 +122,24 @@ def test_without_matplotlib_the_note_says_so(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     note = write_image(tmp_path / "report.png", title="run", training=[(1, 0.1)], validation=[])
     assert note == "report.png was not written: install matplotlib for it"
+
+
+def test_phases_only_go_forward() -> None:
+    model = phase_in("(TaskRunnerV1 pid=3) INFO create worker group dict_keys(['actor'])\n")
+    assert PHASES[model - 1][1] == "loading the model"
+    assert phase_in("Using dataset class: RLHFDataset\n", model) == model
+    assert phase_in("", 0) == 0
+
+
+def test_a_log_is_followed_from_where_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "verl.log"
+    assert LogFollower(path).new_text() == ""
+    path.write_text("an earlier attempt\n")
+    follower = LogFollower(path)
+    assert follower.new_text() == ""
+    with path.open("a") as file:
+        file.write("one\ntwo\n")
+    assert follower.new_text() == "one\ntwo\n"
+    assert follower.new_text() == ""
+    assert follower.all_text(100) == "one\ntwo\n"
+    assert follower.all_text(4) == "two\n"
