@@ -14,6 +14,8 @@ from tests.conftest import SPECS
 pytest.importorskip("verl")
 
 NEVER_BUILT = {
+    "reward": "its manager's dataclass calls a method that its base class does not have; verl reads it as it is",
+    "reward.reward_manager": "the same",
     "global_profiler": "verl reads it as plain configuration; its nsys node has keys its dataclass does not take",
     "global_profiler.global_tool_config.nsys": "the same",
 }
@@ -43,16 +45,6 @@ def test_verl_yaml_is_hydras_composition(name: str, folders: dict[str, Path]) ->
     overrides = (folder / "overrides.txt").read_text(encoding="utf-8").splitlines()
     theirs = OmegaConf.to_container(compose(overrides), resolve=True, throw_on_missing=False)
     assert ours == theirs
-
-
-@pytest.mark.parametrize("name", [spec.stem for spec in SPECS])
-def test_no_override_can_be_left_out(name: str, folders: dict[str, Path]) -> None:
-    from omegaconf import OmegaConf
-
-    overrides = (folders[name] / "overrides.txt").read_text(encoding="utf-8").splitlines()
-    whole = OmegaConf.to_container(compose(overrides), resolve=True, throw_on_missing=False)
-    last = overrides[-1]
-    assert OmegaConf.to_container(compose(overrides[:-1]), resolve=True, throw_on_missing=False) != whole, last
 
 
 @pytest.mark.parametrize("name", [spec.stem for spec in SPECS])

@@ -202,7 +202,10 @@ def _text_field(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def _images(row: Row, name: str) -> list[Any]:
-    """Images as verl takes them: `{bytes}`, or a path or address as text; paths start at the data file."""
+    """Images as verl takes them: `{bytes}`, or an address as text.
+
+    A local file, whose path starts at the data file, becomes its bytes: built rows then need no other machine's folders.
+    """
     value = look_up(row.fields, name)
     images = [] if value in (ABSENT, None) else value if isinstance(value, list) else [value]
     return [_image(image, row.source.path.parent, name) for image in images]
@@ -215,7 +218,7 @@ def _image(image: Any, folder: Path, name: str) -> Any:
     if not isinstance(text, str):
         raise _UnfitError(f"{name} holds something that is neither a path nor the bytes of an image")
     local = folder / text
-    return str(local.resolve()) if "://" not in text and local.is_file() else text
+    return {"bytes": local.read_bytes()} if "://" not in text and local.is_file() else text
 
 
 def _check_text(row: VerlRow) -> None:

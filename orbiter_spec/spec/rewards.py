@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from orbiter_spec.spec.base import FiniteFloat, Fraction, NonNegativeFloat, PositiveInt, Section
+from orbiter_spec.spec.builtin_rewards import RESERVED_NAMES
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -38,7 +39,8 @@ class Reward(Section):
         """The name that metrics and records use."""
         if self.name:
             return self.name
-        return self.builtin or str(self.function).rpartition(":")[2]
+        own = self.builtin or str(self.function).rpartition(":")[2]
+        return f"{own}_reward" if own in RESERVED_NAMES else own
 
 
 class RewardModel(Section):

@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.training
+# Trainings of one suite share two cores with whatever else runs there, so limits are several times the usual time.
 
 
 def run(*args: object, cwd: Path, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -65,7 +66,13 @@ def test_quickstart_learns(tmp_path: Path) -> None:
     assert (status["state"], status["step"]) == ("finished", max(steps))
     assert (folder / "report.png").read_bytes().startswith(b"\x89PNG")
     assert str(folder) in done.stdout
-    for name in ("spec/quickstart.yaml", "compiled/verl.yaml", "logs/verl.log", "rollouts/1.jsonl"):
+    for name in (
+        "spec/quickstart.yaml",
+        "compiled/verl.yaml",
+        "logs/verl.log",
+        "rollouts/1.jsonl",
+        "rollouts/rewards/1.jsonl",
+    ):
         assert (folder / name).is_file(), name
     assert left_behind(folder) == []
 
@@ -96,6 +103,9 @@ def test_ppo_with_critic_reference_and_two_workers(tmp_path: Path) -> None:
     (folder,) = tmp_path.glob("ppo-critic-cpu-*")
     assert max(record["step"] for record in records(folder)) == 3
     assert len(values(folder, "critic/vf_loss")) == 3
+    distance = values(folder, "actor/reward_kl_penalty")
+    assert distance[0] == pytest.approx(0, abs=1e-6)
+    assert distance[-1] != distance[0], "the reference model does not move with the actor"
     assert min(values(folder, "training/rollout_actor_probs_pearson_corr")) > 0.999
     saved = folder / "checkpoints" / "global_step_2"
     assert list(saved.glob("actor/*.pt"))
