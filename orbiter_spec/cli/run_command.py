@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from orbiter_spec.cli.options import set_option, strict_option, target_option
@@ -28,6 +30,7 @@ def command(spec: str, resume: bool, sets: tuple[str, ...], target: str | None, 
     print_report(prepared.report, "text")
     if prepared.folder is None:
         stop(Exit.SPEC)
+    gc.enable()
     outcome = run_local(prepared.folder, reporter=make_reporter(), resume=resume)
     print_report(Report.of(outcome.diagnostics), "text")
     raise SystemExit(outcome.exit_code)

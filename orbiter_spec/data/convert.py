@@ -204,7 +204,7 @@ def _text_field(fields: Mapping[str, Any], name: str) -> str | None:
 def _images(row: Row, name: str) -> list[Any]:
     """Images as verl takes them: `{bytes}`, or an address as text.
 
-    A local file, whose path starts at the data file, becomes its bytes: built rows then need no other machine's folders.
+    A local file, whose path starts at the data file, becomes its bytes: built rows need no other machine's folders.
     """
     value = look_up(row.fields, name)
     images = [] if value in (ABSENT, None) else value if isinstance(value, list) else [value]

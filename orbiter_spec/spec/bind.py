@@ -1,7 +1,8 @@
 """From a document of the right shape to an `Experiment`.
 
-The schema has already said what is wrong with keys and types; what is left to pydantic are the conditions a schema
-cannot say, such as one of two fields. Errors of both are reported, each once.
+The models accept or refuse. What is wrong with keys and types is then said by the JSON Schema, which is made from the
+models and speaks of one place at a time; what is left to pydantic are the conditions a schema cannot say, such as one
+of two fields. A document without errors never loads the schema, which is a tenth of the time of `validate`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from pydantic import ValidationError
 
 from orbiter_spec.diagnostics import Diagnostic
 from orbiter_spec.source import Document, Route, format_route
-from orbiter_spec.spec.shape import check_shape
 
 if TYPE_CHECKING:
     from orbiter_spec.spec.experiment import Experiment
@@ -22,13 +22,26 @@ def bind(document: Document) -> tuple[Experiment | None, list[Diagnostic]]:
     """The experiment that `document` describes, or None and every reason why it is none."""
     from orbiter_spec.spec.experiment import Experiment
 
-    problems = check_shape(document)
+    problems = _shape_problems(document) if _has_null(document.data) else []
     if problems:
         return None, problems
     try:
         return Experiment.model_validate(document.data), []
     except ValidationError as error:
-        return None, [_diagnostic(dict(item), document) for item in error.errors(include_url=False)]
+        said = [_diagnostic(dict(item), document) for item in error.errors(include_url=False)]
+        return None, _shape_problems(document) or said
+
+
+def _shape_problems(document: Document) -> list[Diagnostic]:
+    from orbiter_spec.spec.shape import check_shape
+
+    return check_shape(document)
+
+
+def _has_null(node: Any) -> bool:
+    """Whether a value is missing after its colon: pydantic takes that for a field left out, the schema does not."""
+    items = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return node is None or any(_has_null(item) for item in items)
 
 
 def _diagnostic(error: dict[str, Any], document: Document) -> Diagnostic:
