@@ -26,7 +26,7 @@ FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 class Section(BaseModel):
     """A mapping of the language: unknown keys are errors, values are never coerced from strings."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=(), defer_build=True)
 
     shorthand: ClassVar[str | None] = None
     """The field that a lone scalar stands for, for example `path` in `model: Qwen/Qwen2.5-7B`."""
