@@ -134,9 +134,14 @@ def lower_plan(state: Compilation) -> None:
         return
     from orbiter_spec.lower.hatch import check_hatch
     from orbiter_spec.lower.lowering import lower
-    from orbiter_spec.lower.target import load_target
+    from orbiter_spec.lower.target import TARGET_VERSIONS, load_target
 
     version = state.target_version or str(state.plan.get("verl.version", DEFAULT_TARGET))
+    if version not in TARGET_VERSIONS:
+        known = ", ".join(TARGET_VERSIONS)
+        place = Place("--target", text=version, width=len(version))
+        state.findings.append(Diagnostic("ORB603", f"there is no target {version}", place, help=f"use one of: {known}"))
+        return
     state.target = load_target(version)
     state.lowered = lower(state.plan)
     state.findings += check_hatch(state.plan, state.target, state.lowered, state.place)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from orbiter_spec.diagnostics import Diagnostic, Place, Severity, nearest
+from orbiter_spec.diagnostics import Diagnostic, Place, Severity
 from orbiter_spec.lower.lowering import TABLE, Lowered
-from orbiter_spec.lower.target import Target
+from orbiter_spec.lower.target import TARGET_VERSIONS, Target, load_target
 from orbiter_spec.plan.model import Plan
 
 
@@ -41,12 +41,25 @@ def _needed(plan: Plan, field: str, value: Any) -> bool:
 def _unknown(
     key: str, route: str, hatched: bool, target: Target, engine: str, place_of: Callable[[str], Place]
 ) -> Diagnostic:
-    close = nearest(key, target.keys(engine))
+    close = target.nearest(engine, key)
     where = f'verl.overrides["{key}"]' if hatched else route
+    first = first_release_with(engine, key)
+    note = f"verl {first} is the first release that has it" if first else ""
+    if hatched and close and not note:
+        note = f"did you mean {close}?"
     return Diagnostic(
         "ORB601",
         f"verl {target.version} has no key {key}",
         place_of(where),
-        note=f"did you mean {close}?" if close and hatched else "",
-        help=f"write {close}" if close and hatched else f"leave {route} out for this target",
+        note=note,
+        help=f"write {close}" if close and hatched else f"leave {route} out for this target, or choose another",
     )
+
+
+def first_release_with(engine: str, key: str) -> str | None:
+    """The oldest target that takes `key`."""
+    for version in TARGET_VERSIONS:
+        release = load_target(version)
+        if engine in release.engines and release.accepts(engine, key):
+            return version
+    return None
