@@ -52,5 +52,7 @@ def run_environment(
     }
     if config.get("trainer.device") == "cpu":
         firm["VERL_PLATFORM"] = "cpu"
+        # Every actor of a run names its own process, so those that Ray starts ahead only take cores from them.
+        mild |= {"RAY_prestart_worker_first_driver": "0", "RAY_worker_niceness": "0"}
     outer = {name: value for name, value in inherited.items() if name not in ("RAY_ADDRESS", "RAY_NAMESPACE")}
     return {**mild, **outer, **firm}
