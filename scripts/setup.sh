@@ -9,6 +9,6 @@ stamp=.venv/.orbiter-$(cat pyproject.toml constraints.txt | cksum | cut -d' ' -f
 if [ ! -f "$stamp" ]; then
   export PIP_DISABLE_PIP_VERSION_CHECK=1
   .venv/bin/pip install -q -c constraints.txt torch
-  .venv/bin/pip install -q -c constraints.txt -e '.[cpu,dev]'
+  .venv/bin/pip install -q -c constraints.txt -e '.[cpu,data,dev]'
   touch "$stamp"
 fi

@@ -1,7 +1,8 @@
 """Build verl's Parquet files from a dataset request, or only check that they could be built.
 
 Every problem of every file is found in one pass; nothing appears under its own name unless there is none. A share set
-aside for validation needs the number of rows first, so building it reads the training files once more.
+aside for validation needs the number of rows first: without a pipeline the training files are read once more, after
+one its rows wait on disk.
 """
 
 from __future__ import annotations
@@ -9,35 +10,47 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from orbiter_spec.data.convert import Converter
+from orbiter_spec.data.pipeline import Context, StepError, in_batches, run_steps
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
 from orbiter_spec.data.read import Row, read_rows
-from orbiter_spec.data.request import BuildResult, DatasetRequest, SourceRequest
+from orbiter_spec.data.request import BuildResult, DatasetRequest, SourceRequest, StepReport
 from orbiter_spec.data.split import choose_validation, validation_count
+from orbiter_spec.data.spool import spooled
 from orbiter_spec.data.write import ParquetSink, UnfitRowsError
 
 TRAIN, VALIDATION = "train", "validation"
 
 
-def build(request: DatasetRequest, out: Path) -> BuildResult:
+def build(request: DatasetRequest, out: Path, *, context: Context | None = None) -> BuildResult:
     """Write `train.parquet` and, where the request has validation rows, `validation.parquet` into `out`.
 
     With problems, no file is written or replaced and `files` is empty. Errors of the disk are raised as OSError.
+    `context` is what steps of the pipeline may know; left out, they know the request.
     """
-    return _Build(request, out, quick=False).run()
+    return _Build(request, out, quick=False, context=context or step_context(request)).run()
 
 
 def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
     """The same findings and counts, without writing.
 
     `quick` reads the first 10 MB of each file and renders the prompts of its first 200 rows. The rows of a larger file
-    are counted without being read where its format allows it, and otherwise estimated.
+    are counted without being read where its format allows it, and otherwise estimated. With a pipeline it looks at
+    the first 200 rows of each source, as far as the first step that would run code of the user's; how many rows a
+    pipeline leaves is not known before it has run.
     """
-    return _Build(request, None, quick=quick).run()
+    return _Build(request, None, quick=quick, context=step_context(request, light=quick)).run()
+
+
+def step_context(request: DatasetRequest, *, light: bool = False) -> Context:
+    """What steps know of `request`."""
+    return Context(seed=request.seed, columns=request.columns, folder=request.folder, light=light)
 
 
 @dataclass
@@ -45,6 +58,8 @@ class _Build:
     request: DatasetRequest
     out: Path | None
     quick: bool
+    context: Context
+    steps: list[StepReport] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
     sinks: dict[str, ParquetSink] = field(default_factory=dict)
     read: Counter[tuple[str, SourceRequest]] = field(default_factory=Counter)
@@ -59,19 +74,51 @@ class _Build:
             files = () if self.problems.any else self._finish()
         except UnfitRowsError as error:
             self.problems.add(self.request.train[0], "ORB416", f"rows do not fit together: {error}")
+        except StepError as error:
+            place = error.request.place if error.request is not None else None
+            self.problems.add(
+                self.request.train[0], error.id, str(error), place=place, note=error.note, help=error.help
+            )
         finally:
             for sink in self.sinks.values():
                 sink.discard()
         train, validation = self._counts()
         exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
-        return BuildResult(train, validation, self.problems.diagnostics(), files, exact)
+        exact = exact and not (self.quick and self.request.pipeline)
+        return BuildResult(train, validation, self.problems.diagnostics(), files, exact, tuple(self.steps))
 
     def _take_all(self) -> None:
-        aside = self._choose()
-        for position, row in enumerate(self._rows(TRAIN, self.request.train)):
-            self._take(row, VALIDATION if position in aside else TRAIN)
+        with ExitStack() as stack:
+            self._take_training(stack)
         for row in _first(self._rows(VALIDATION, self.request.validation), self.request.validation_limit):
             self._take(row, VALIDATION)
+
+    def _take_training(self, stack: ExitStack) -> None:
+        if not self.request.pipeline:
+            aside = self._choose()
+            self._deal(self._rows(TRAIN, self.request.train), aside)
+            return
+        rows: Iterable[Row] = self._through_steps()
+        if self.request.fraction is not None and self.out is not None:
+            spool = stack.enter_context(spooled(in_batches(rows), self.context.scratch))
+            count = validation_count(spool.rows, self.request.fraction, self.request.validation_limit)
+            aside = choose_validation(spool.rows, count, self.request.seed)
+            self._deal(chain.from_iterable(spool), aside)
+        else:
+            self._deal(rows, frozenset())
+        for batches in self.context.aside:
+            for row in chain.from_iterable(batches):
+                self._take(row, VALIDATION)
+
+    def _deal(self, rows: Iterable[Row], aside: frozenset[int]) -> None:
+        for position, row in enumerate(rows):
+            self._take(row, VALIDATION if position in aside else TRAIN)
+
+    def _through_steps(self) -> Iterator[Row]:
+        flow, self.steps = run_steps(
+            in_batches(self._rows(TRAIN, self.request.train)), self.request.pipeline, self.context
+        )
+        return chain.from_iterable(flow)
 
     def _finish(self) -> tuple[Path, ...]:
         """All files are complete before the first gets its name."""
@@ -91,7 +138,7 @@ class _Build:
     def _rows(self, split: str, sources: Iterable[SourceRequest]) -> Iterator[Row]:
         """Rows of all sources in order."""
         for source in sources:
-            asked = quick_source(source) if self.quick else source
+            asked = quick_source(source, few=bool(self.request.pipeline)) if self.quick else source
             for row in read_rows(asked, self.problems, stop_at=QUICK_BYTES if self.quick else math.inf):
                 self.read[split, source] += 1
                 yield replace(row, source=source) if asked is not source else row

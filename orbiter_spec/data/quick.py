@@ -19,8 +19,10 @@ def is_cut(source: SourceRequest) -> bool:
     return source.path.is_file() and source.path.stat().st_size > QUICK_BYTES
 
 
-def quick_source(source: SourceRequest) -> SourceRequest:
-    """The part of the file that a quick check reads."""
+def quick_source(source: SourceRequest, *, few: bool = False) -> SourceRequest:
+    """The part of the file that a quick check reads; only its first rows where `few` are enough."""
+    if few:
+        return replace(source, limit=min(source.limit or QUICK_RENDERED_ROWS, QUICK_RENDERED_ROWS))
     if suffix_of(source.path) != ".parquet" or not is_cut(source):
         return source
     return replace(source, limit=min(source.limit or QUICK_PARQUET_ROWS, QUICK_PARQUET_ROWS))

@@ -30,12 +30,16 @@ FORMAT_HELP = "use JSONL, Parquet, CSV or a JSON array (.jsonl, .parquet, .csv, 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its number in the file from one, its fields, and its line where the format has lines."""
+    """One row: its number in the file from one, its fields, and its line where the format has lines.
+
+    A row that a step made from another one keeps its source and number; `copy` tells them apart, from one.
+    """
 
     source: SourceRequest
     number: int
     fields: Fields
     line: Line | None = None
+    copy: int = 0
 
 
 def read_rows(source: SourceRequest, problems: Problems, *, stop_at: float = math.inf) -> Iterator[Row]:

@@ -6,10 +6,15 @@ template with its place. So rows can be built from Python as well, and the data 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Place
+
+EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,20 @@ class TemplateRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class StepRequest:
+    """One step of the pipeline: its name, its settings (those left out are absent), and where the spec writes it."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetRequest:
     """Everything that decides the built rows.
 
     Validation rows come from files (`validation`), or are a share of the training rows (`fraction`, drawn with `seed`),
-    or there are none.
+    or there are none. `pipeline` is what training rows go through before; `folder` is where its relative paths start.
     """
 
     train: tuple[SourceRequest, ...]
@@ -82,7 +96,52 @@ class DatasetRequest:
     instructions: TemplateRequest | None = None
     ability: str = "general"
     needs_expected: bool = False
+    pipeline: tuple[StepRequest, ...] = ()
+    folder: Path = Path()
     place: Place | None = None
+
+
+@dataclass
+class StepReport:
+    """What a step did: rows in and out, and for each reason why rows were dropped or added their number.
+
+    `examples` names up to `EXAMPLES` rows for each reason. Rows in + added - dropped = rows out.
+    """
+
+    name: str
+    rows_in: int = 0
+    rows_out: int = 0
+    added: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def drop(self, reason: str, where: str) -> None:
+        """Count a dropped row; `where` names it."""
+        self.reasons[reason] += 1
+        shown = self.examples.setdefault(reason, [])
+        if len(shown) < EXAMPLES:
+            shown.append(where)
+
+    def merge(self, other: StepReport) -> None:
+        """Add what the same step did to other rows."""
+        self.rows_in += other.rows_in
+        self.rows_out += other.rows_out
+        self.added += other.added
+        self.reasons.update(other.reasons)
+        for reason, shown in other.examples.items():
+            known = self.examples.setdefault(reason, [])
+            known += shown[: EXAMPLES - len(known)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as `report.json` holds it."""
+        return {
+            "step": self.name,
+            "rows_in": self.rows_in,
+            "rows_out": self.rows_out,
+            "added": self.added,
+            "dropped": dict(sorted(self.reasons.items())),
+            "examples": dict(sorted(self.examples.items())),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +157,4 @@ class BuildResult:
     diagnostics: tuple[Diagnostic, ...]
     files: tuple[Path, ...] = ()
     exact: bool = True
+    steps: tuple[StepReport, ...] = ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.data.request import Columns, DatasetRequest, SourceRequest, TemplateRequest
+from orbiter_spec.data.request import Columns, DatasetRequest, SourceRequest, StepRequest, TemplateRequest
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.dataset import Source, Validation
@@ -54,7 +54,7 @@ def plan_rows(
     if any(found.severity is Severity.ERROR for found in problems):
         return None, problems
     paths = {"dataset.train": TRAIN_FILE}
-    if request.validation or request.fraction is not None:
+    if request.validation or request.fraction is not None or any(step.name == "split" for step in request.pipeline):
         paths["dataset.validation"] = VALIDATION_FILE
     exact = checked.exact
     return RowPlan(
@@ -90,6 +90,8 @@ def request_rows(experiment: Experiment, document: Document) -> DatasetRequest:
         columns=_columns(experiment, document),
         prompt=_template(agent.prompt, ("agent", "prompt"), document),
         instructions=_template(agent.instructions, ("agent", "instructions"), document),
+        pipeline=tuple(_steps(experiment, document)),
+        folder=document.base(("dataset",)),
         place=document.place(("dataset", "train")),
     )
 
@@ -125,6 +127,12 @@ def _shown(path: Path, base: Path) -> str:
         return Path(os.path.relpath(path, base)).as_posix()
     except ValueError:
         return path.name
+
+
+def _steps(experiment: Experiment, document: Document) -> Iterator[StepRequest]:
+    for index, step in enumerate(experiment.dataset.pipeline or ()):
+        settings = getattr(step, step.name).model_dump(exclude_none=True)
+        yield StepRequest(step.name, settings, document.place(("dataset", "pipeline", index, step.name)))
 
 
 def _columns(experiment: Experiment, document: Document) -> Columns:

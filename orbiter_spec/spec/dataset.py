@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from orbiter_spec.spec.base import NonNegativeInt, PositiveInt, Section
+from orbiter_spec.spec.pipeline import Step
 
 
 class Source(Section):
@@ -64,6 +65,9 @@ class Dataset(Section):
         None, description="Validation files or a share of the training rows. Left out: the training rows serve."
     )
     columns: Columns | None = Field(None, description="Names of the columns that carry meaning. Left out: by name.")
+    pipeline: list[Step] | None = Field(
+        None, description="Steps that training rows go through, in order, before they are built. Left out: none."
+    )
     prepared: bool | None = Field(
         None, description="Files are already in verl's row format and reach it untouched. Left out: rows are built."
     )

@@ -102,6 +102,8 @@ def test_the_list_names_fields_that_exist() -> None:
 
 
 def base_route(route: str) -> str:
+    if route.startswith("dataset.pipeline[]."):
+        return "dataset.pipeline"
     return route.replace("validation.path[].", "validation.").replace("train[].", "train.")
 
 

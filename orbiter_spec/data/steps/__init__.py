@@ -1,0 +1,1 @@
+"""The steps of `dataset.pipeline`, a module each; `data.pipeline.STEPS` lists them."""
