@@ -50,6 +50,7 @@ def prepare_run(
         reason = Diagnostic("ORB501", f"cannot write {root}: {error.strerror or error}", Place(str(root)))
         return Prepared(Report.of([*report, reason]))
     keep_spec(state, folder)
+    keep_findings(report, folder)
     compiled = write_compiled(state, folder.compiled)
     return Prepared(compiled.report, folder if compiled.folder else None)
 
@@ -90,6 +91,13 @@ def keep_spec(state: Compilation, folder: RunFolder) -> None:
     kept.mkdir(exist_ok=True)
     for path in state.document.files:
         shutil.copyfile(path, kept / path.name)
+
+
+def keep_findings(report: Report, folder: RunFolder) -> None:
+    """Keep what the checks said, for the report of the run."""
+    from orbiter_spec.diagnostics.json import render
+
+    folder.findings.write_text(render(report) + "\n", encoding="utf-8")
 
 
 def find_run(spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None) -> Prepared:

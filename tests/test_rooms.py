@@ -19,6 +19,7 @@ KNOWS: dict[str, set[str]] = {
     "runtime": set(),
     "importing": {"lower", "plan", "spec", "source", "diagnostics"},
     "launch": {"lower", "plan", "diagnostics"},
+    "report": {"launch", "lower", "diagnostics"},
 }
 HEAVY = {"torch", "ray", "verl", "hydra", "omegaconf", "pandas", "transformers", "matplotlib", "datasets"}
 

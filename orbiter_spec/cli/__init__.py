@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "compile": "write verl's configuration",
     "run": "train",
     "runs": "list run folders",
+    "report": "show what happened in a run, or compare several",
     "import": "turn a verl launch script into a spec",
     "explain": "say where a verl key comes from, or what a rule means",
     "diff": "compare two specs or compiled folders as verl configurations",

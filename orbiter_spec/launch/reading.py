@@ -55,8 +55,10 @@ def validation_scores(record: Record) -> dict[str, float]:
     """Mean validation score by data source: `val-core/SOURCE/VARIABLE/mean@K`, of the largest K there is."""
     scores: dict[str, tuple[int, float]] = {}
     for key, value in record.items():
+        if not key.startswith(VALIDATION):
+            continue
         source, mark, draws = key.removeprefix(VALIDATION).rpartition("/mean@")
-        if not key.startswith(VALIDATION) or not mark or not draws.isdigit():
+        if not mark or not draws.isdigit():
             continue
         name = source.rpartition("/")[0] or source
         if name not in scores or int(draws) > scores[name][0]:

@@ -75,6 +75,11 @@ class RunFolder:
         return self.path / "validation"
 
     @property
+    def findings(self) -> Path:
+        """What the checks said before the run, as JSON."""
+        return self.path / "findings.json"
+
+    @property
     def report_image(self) -> Path:
         """The plot of the reward."""
         return self.path / "report.png"

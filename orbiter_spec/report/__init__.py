@@ -1,0 +1,1 @@
+"""What happened in one run or several, as one self-contained page and as images."""

@@ -1,0 +1,150 @@
+"""Which plots a report has, and which of verl's metrics each one shows.
+
+verl names one thing differently by algorithm and configuration. Where `first` is set only the first name that was
+measured is drawn; else each name that was. A pattern with `{}` stands for every metric that fits, and labels its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from orbiter_spec.report.series import Line
+
+Named = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot: `metrics` are pairs of verl's name and the label of the line.
+
+    Several runs are compared by the first line alone where `compared_by_first` is set, else line by line.
+    """
+
+    key: str
+    title: str
+    unit: str
+    metrics: tuple[Named, ...]
+    first: bool = False
+    about: str = ""
+    only_if_it_changes: bool = False
+    compared_by_first: bool = False
+
+
+PANELS: tuple[Panel, ...] = (
+    Panel(
+        "reward",
+        "Reward",
+        "",
+        (("critic/score/mean", "mean"), ("critic/rewards/mean", "mean")),
+        first=True,
+        about="Mean over the answers of a step.",
+    ),
+    Panel("parts", "Reward by part", "", (("reward/{}/mean", ""),), about="Means before weighting."),
+    Panel(
+        "validation",
+        "Validation",
+        "",
+        (("val-core/{}", ""),),
+        about="Mean score by data source; maj and best over several answers where they were drawn.",
+    ),
+    Panel(
+        "kl",
+        "KL divergence",
+        "nats",
+        (
+            ("actor/kl_loss", "to the reference, in the loss"),
+            ("actor/reward_kl_penalty", "to the reference, in the reward"),
+            ("actor/ppo_kl", "to the policy before the update"),
+        ),
+        about="How far the policy has moved.",
+    ),
+    Panel("entropy", "Entropy", "nats", (("actor/entropy", "mean"), ("actor/entropy_loss", "mean")), first=True),
+    Panel(
+        "lengths",
+        "Answer length",
+        "tokens",
+        (("response_length/mean", "mean"), ("response_length/max", "longest"), ("response_length/min", "shortest")),
+        compared_by_first=True,
+    ),
+    Panel("clipped", "Answers cut at the limit", "share", (("response_length/clip_ratio", "cut"),)),
+    Panel(
+        "turns",
+        "Turns",
+        "",
+        (("num_turns/mean", "mean"), ("num_turns/max", "most")),
+        only_if_it_changes=True,
+        compared_by_first=True,
+    ),
+    Panel(
+        "environment",
+        "Environment and tools",
+        "",
+        (("environment/{}/mean", ""), ("agent/{}/mean", ""), ("tools/{}/mean", ""), ("tool_call_counts/mean", "calls")),
+    ),
+    Panel("throughput", "Throughput", "tokens/s per GPU", (("perf/throughput", "tokens"),)),
+    Panel("step_time", "Time per step", "s", (("timing_s/step", "step"), ("perf/time_per_step", "step")), first=True),
+    Panel("gradient", "Gradient norm", "", (("actor/grad_norm", "policy"), ("critic/grad_norm", "critic"))),
+    Panel(
+        "clip",
+        "Clipped updates",
+        "share",
+        (("actor/pg_clipfrac", "above"), ("actor/pg_clipfrac_lower", "below")),
+        only_if_it_changes=True,
+    ),
+    Panel(
+        "critic", "Critic", "", (("critic/vf_loss", "value loss"), ("critic/vf_explained_var", "explained variance"))
+    ),
+    Panel(
+        "gpu_memory",
+        "Memory of a training process",
+        "GB",
+        (
+            ("actor/perf/max_memory_allocated_gb", "most allocated"),
+            ("perf/max_memory_allocated_gb", "most allocated"),
+            ("critic/perf/max_memory_allocated_gb", "most allocated, critic"),
+        ),
+        about="On its GPU; without one, main memory.",
+    ),
+    Panel(
+        "cpu_memory",
+        "Main memory",
+        "GB",
+        (("actor/perf/cpu_memory_used_gb", "used"), ("perf/cpu_memory_used_gb", "used")),
+        first=True,
+        about="In use on the training node, by all programs.",
+    ),
+)
+
+
+def lines_of(panel: Panel, metrics: Mapping[str, Line]) -> dict[str, Line]:
+    """The lines of `panel` by label, in the order of its metrics; a label is drawn once."""
+    found: dict[str, Line] = {}
+    for name, label in _matches(panel.metrics, metrics):
+        if metrics[name] and label not in found and not (panel.first and found):
+            found[label] = metrics[name]
+    if panel.only_if_it_changes and all(len(set(line.values)) == 1 for line in found.values()):
+        return {}
+    return found
+
+
+def _matches(wanted: Iterable[Named], metrics: Mapping[str, Line]) -> Iterator[Named]:
+    for name, label in wanted:
+        if "{}" not in name:
+            if name in metrics:
+                yield name, label
+            continue
+        pattern = re.compile("^" + re.escape(name).replace(r"\{\}", "(.+)") + "$")
+        for metric in metrics:
+            match = pattern.match(metric)
+            if match:
+                yield metric, validation_label(match[1]) if name.startswith("val-core/") else match[1]
+
+
+def validation_label(text: str) -> str:
+    """`SOURCE/VARIABLE/mean@1` in few words: `SOURCE`; other statistics keep their name."""
+    source, _, statistic = text.rpartition("/")
+    source = source.rpartition("/")[0] or source
+    statistic = statistic.removesuffix("/mean")
+    return source if statistic.startswith("mean@") else f"{source} {statistic}"
