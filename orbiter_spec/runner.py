@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from orbiter_spec.compiler import Compilation, check, write_compiled
 from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
 from orbiter_spec.launch.run_folder import RunFolder, create_run_folder, list_runs
+from orbiter_spec.preflight import add_site_findings
 
 if TYPE_CHECKING:
     from orbiter_spec.launch.local import Reporter, RunOutcome
@@ -39,6 +40,7 @@ def prepare_run(
     """Check `spec` and lay out a new run folder below `run.output`."""
     state = check(spec, sets=sets, target=target)
     state.findings += [*refuse_cluster(state), *refuse_absent(state)]
+    add_site_findings(state)
     report = state.report
     if not report.ok or (strict and report.count(Severity.WARNING)):
         return Prepared(report)

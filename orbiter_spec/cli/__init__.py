@@ -84,4 +84,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="orbiter-spec")
 def main() -> None:
-    """One experiment YAML becomes a checked plan, a verl configuration and a training run."""
+    """One experiment YAML becomes a checked plan, a verl configuration and a training run.
+
+    Exit codes: 0 done, 1 the spec has errors, 2 usage, 3 the run failed, 130 interrupted.
+    """

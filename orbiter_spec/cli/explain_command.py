@@ -46,8 +46,9 @@ def rule_page(rule: str) -> str | None:
     """The page of a rule over the plan or over the configuration."""
     from orbiter_spec.lower.checks import CHECKS
     from orbiter_spec.rules import RULES, rule_id
+    from orbiter_spec.rules.site import SITE_RULES
 
-    for module in (*RULES, *CHECKS):
+    for module in (*RULES, *SITE_RULES, *CHECKS):
         if rule_id(module) == rule:
             return f"{rule}: {(module.__doc__ or '').strip()}"
     return None

@@ -11,13 +11,16 @@ from types import ModuleType
 
 from orbiter_spec.lower.checks import CHECKS
 from orbiter_spec.rules import RULES
+from orbiter_spec.rules.site import SITE_RULES
 
 FOLDER = "docs/rules"
+ALL = (*RULES, *SITE_RULES, *CHECKS)
 SUBJECTS = {
     "1": "The experiment",
     "2": "Pools, batches and memory",
     "3": "Algorithm and rollout",
     "4": "Data, rewards and agent",
+    "5": "The site",
     "6": "The verl target",
 }
 INTRODUCTION = """\
@@ -25,13 +28,14 @@ INTRODUCTION = """\
 
 Each rule looks at a plan before anything starts. `orbiter-spec explain ORB203` prints a page here, and a comment
 `# orbiter: ignore[ORB203] reason` at the end of a line silences one finding. Rules of the hundreds 1 to 4 read words of
-the language; those of 6 read the resolved verl configuration, so they hold for imported scripts and `verl.overrides`.
+the language; those of 5 ask the machines (`validate --site`, and before every run); those of 6 read the resolved verl
+configuration, so they hold for imported scripts and `verl.overrides`.
 """
 
 
 def rule_files() -> dict[str, str]:
     """Path below the project's root to page, for every rule, and the index."""
-    pages = {f"{FOLDER}/{_id(module)}.md": page(module) for module in (*RULES, *CHECKS)}
+    pages = {f"{FOLDER}/{_id(module)}.md": page(module) for module in ALL}
     return {**pages, f"{FOLDER}/README.md": index()}
 
 
@@ -52,7 +56,7 @@ def _subject(number: str, name: str) -> str:
 
 
 def _rows(number: str) -> Iterator[tuple[str, str]]:
-    for module in (*RULES, *CHECKS):
+    for module in ALL:
         if _id(module)[3] == number:
             yield _id(module), (module.__doc__ or "").strip().splitlines()[0]
 

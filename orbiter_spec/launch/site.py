@@ -23,9 +23,13 @@ MIN_FREE_BYTES = 1 << 30
 LOCAL = (None, "local")
 
 
-def check_site(config: VerlConfig, folder: Path) -> list[Diagnostic]:
-    """Everything about this machine that would stop the run in `folder`."""
-    checks = (_system(), _packages(config), _cluster(config), _cpus(config, folder), _gpus(config), _disk(folder))
+def check_site(config: VerlConfig, folder: Path, cpus: int | None = None) -> list[Diagnostic]:
+    """Everything about this machine that would stop the run in `folder`.
+
+    `cpus` are what the run's actors hold together; by default as the folder's `resource_pools.yaml` says.
+    """
+    need = needed_cpus(folder) if cpus is None else cpus
+    checks = (_system(), _packages(config), _cluster(config), _cpus(config, need), _gpus(config), _disk(folder))
     return [found for check in checks for found in check]
 
 
@@ -87,8 +91,8 @@ def needed_cpus(folder: Path) -> int | None:
         return None
 
 
-def _cpus(config: VerlConfig, folder: Path) -> Iterator[Diagnostic]:
-    have, need = ray_cpus(config), needed_cpus(folder)
+def _cpus(config: VerlConfig, need: int | None) -> Iterator[Diagnostic]:
+    have = ray_cpus(config)
     if need is not None and have < need:
         yield Diagnostic(
             "ORB513",
@@ -117,8 +121,13 @@ def _gpus(config: VerlConfig) -> Iterator[Diagnostic]:
         )
 
 
+def _existing(folder: Path) -> Path:
+    """`folder`, or the nearest one above it that is there."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+
+
 def _disk(folder: Path) -> Iterator[Diagnostic]:
-    for place in dict.fromkeys((folder, Path("/tmp"))):
+    for place in dict.fromkeys((_existing(folder), Path("/tmp"))):
         free = shutil.disk_usage(place).free
         if free < MIN_FREE_BYTES:
             yield Diagnostic(

@@ -106,7 +106,9 @@ from orbiter_spec.rules import (
     orb429_truncation_never_applied,
     orb430_custom_class_without_name,
 )
-from orbiter_spec.rules.finding import to_diagnostic
+from orbiter_spec.rules.finding import rule_id, title, to_diagnostic
+
+__all__ = ["RULES", "rule_id", "run_rules", "title"]
 
 RULES: tuple[ModuleType, ...] = (
     orb101_model_path_ends_in_slash,
@@ -203,16 +205,6 @@ RULES: tuple[ModuleType, ...] = (
     orb429_truncation_never_applied,
     orb430_custom_class_without_name,
 )
-
-
-def rule_id(rule: ModuleType) -> str:
-    """`ORB201` for the module orb201_minibatch_splits_batch."""
-    return rule.__name__.rpartition(".")[2].partition("_")[0].upper()
-
-
-def title(rule: ModuleType) -> str:
-    """The first line of the rule's page."""
-    return (rule.__doc__ or "").strip().splitlines()[0]
 
 
 def run_rules(plan: Plan, place_of: Callable[[str], Place]) -> Iterator[Diagnostic]:

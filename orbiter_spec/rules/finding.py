@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Related, Severity
 
@@ -35,3 +36,13 @@ def to_diagnostic(finding: Finding, rule_id: str, title: str, place_of: Callable
         severity=finding.severity,
         related=tuple(Related(place_of(route), note) for route, note in finding.related),
     )
+
+
+def rule_id(rule: ModuleType) -> str:
+    """`ORB201` for the module orb201_minibatch_splits_batch."""
+    return rule.__name__.rpartition(".")[2].partition("_")[0].upper()
+
+
+def title(rule: ModuleType) -> str:
+    """The first line of the rule's page."""
+    return (rule.__doc__ or "").strip().splitlines()[0]
