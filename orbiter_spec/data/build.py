@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
 from orbiter_spec.data.convert import Converter
+from orbiter_spec.data.draw import Chosen
 from orbiter_spec.data.pipeline import Context, StepError, in_batches, run_steps
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
 from orbiter_spec.data.read import Row, read_rows
 from orbiter_spec.data.request import BuildResult, DatasetRequest, SourceRequest, StepReport
-from orbiter_spec.data.split import choose_validation, validation_count
+from orbiter_spec.data.split import validation_count
 from orbiter_spec.data.spool import spooled
 from orbiter_spec.data.write import ParquetSink, UnfitRowsError
 
@@ -82,6 +83,8 @@ class _Build:
         finally:
             for sink in self.sinks.values():
                 sink.discard()
+            for spool in self.context.aside:
+                spool.close()
         train, validation = self._counts()
         exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
         exact = exact and not (self.quick and self.request.pipeline)
@@ -94,6 +97,7 @@ class _Build:
             self._take(row, VALIDATION)
 
     def _take_training(self, stack: ExitStack) -> None:
+        aside: Container[int]
         if not self.request.pipeline:
             aside = self._choose()
             self._deal(self._rows(TRAIN, self.request.train), aside)
@@ -102,7 +106,7 @@ class _Build:
         if self.request.fraction is not None and self.out is not None:
             spool = stack.enter_context(spooled(in_batches(rows), self.context.scratch))
             count = validation_count(spool.rows, self.request.fraction, self.request.validation_limit)
-            aside = choose_validation(spool.rows, count, self.request.seed)
+            aside = Chosen(spool.rows, count, self.request.seed)
             self._deal(chain.from_iterable(spool), aside)
         else:
             self._deal(rows, frozenset())
@@ -110,7 +114,7 @@ class _Build:
             for row in chain.from_iterable(batches):
                 self._take(row, VALIDATION)
 
-    def _deal(self, rows: Iterable[Row], aside: frozenset[int]) -> None:
+    def _deal(self, rows: Iterable[Row], aside: Container[int]) -> None:
         for position, row in enumerate(rows):
             self._take(row, VALIDATION if position in aside else TRAIN)
 
@@ -126,14 +130,14 @@ class _Build:
             sink.close()
         return tuple(sink.publish() for sink in self.sinks.values())
 
-    def _choose(self) -> frozenset[int]:
+    def _choose(self) -> Container[int]:
         """Positions of the training rows that are set aside; a check counts them and does not move them."""
         if self.request.fraction is None or self.out is None:
             return frozenset()
         quiet = replace(self, problems=Problems(), read=Counter())
         total = sum(1 for _ in quiet._rows(TRAIN, self.request.train))
         count = validation_count(total, self.request.fraction, self.request.validation_limit)
-        return choose_validation(total, count, self.request.seed)
+        return Chosen(total, count, self.request.seed)
 
     def _rows(self, split: str, sources: Iterable[SourceRequest]) -> Iterator[Row]:
         """Rows of all sources in order."""

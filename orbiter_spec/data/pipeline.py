@@ -20,6 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import Columns, StepReport, StepRequest
+from orbiter_spec.data.spool import Spool
 
 STEPS = (
     "filter",
@@ -74,7 +75,7 @@ class Context:
     light: bool = False
     tokenizer: str | None = None
     prompt_tokens: int | None = None
-    aside: list[Iterable[Batch]] = field(default_factory=list)
+    aside: list[Spool] = field(default_factory=list)
 
 
 @runtime_checkable
@@ -88,7 +89,11 @@ class RowStep(Protocol):
 
 @runtime_checkable
 class StreamStep(Protocol):
-    """A step that sees every batch in order."""
+    """A step that sees every batch in order.
+
+    It may have a method `prepare(rows)` as well, which works something out for each row by itself and leaves it in
+    `row.mark`: that part of the work may be done in several processes, before `stream` sees the rows.
+    """
 
     def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
         """The batches that go on. Raises `StepError`."""
@@ -132,8 +137,17 @@ def _run(
             for batch in _counted(batches, report):
                 yield _out(step.apply(batch, report), report)
         else:
-            for batch in step.stream(_counted(batches, report), report):
+            for batch in step.stream(_counted(prepared(batches, step), report), report):
                 yield _out(batch, report)
+
+
+def prepared(batches: Iterator[Batch], step: StreamStep) -> Iterator[Batch]:
+    """Batches with what the step works out for each row by itself."""
+    prepare = getattr(step, "prepare", None)
+    for batch in batches:
+        if prepare is not None:
+            prepare(batch)
+        yield batch
 
 
 def _counted(batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:

@@ -28,11 +28,12 @@ FORMATS = (".jsonl", ".ndjson", ".parquet", ".json", ".csv")
 FORMAT_HELP = "use JSONL, Parquet, CSV or a JSON array (.jsonl, .parquet, .csv, .json; each text format also as .gz)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     """One row: its number in the file from one, its fields, and its line where the format has lines.
 
-    A row that a step made from another one keeps its source and number; `copy` tells them apart, from one.
+    A row that a step made from another one keeps its source and number; `copy` tells them apart, from one. `mark` is
+    what a step has worked out about the row for its own use.
     """
 
     source: SourceRequest
@@ -40,6 +41,7 @@ class Row:
     fields: Fields
     line: Line | None = None
     copy: int = 0
+    mark: bytes = b""
 
 
 def read_rows(source: SourceRequest, problems: Problems, *, stop_at: float = math.inf) -> Iterator[Row]:
