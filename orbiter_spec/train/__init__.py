@@ -1,0 +1,36 @@
+"""The Python API: trajectories, synthesis, and the lifecycle of a training, over the same code as the commands.
+
+Names are loaded when they are used, so that importing this package stays light. `NAMES` is its table of contents: a
+module adds what it offers there, and nothing else has to change.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "trajectories": (
+        "DefaultStrategy",
+        "TrajectoryDataset",
+        "TrajectoryError",
+        "TrajectoryItem",
+        "TrajectoryStrategy",
+    ),
+}
+"""Names by the module of this package that defines them."""
+
+_HOMES: Final = {name: module for module, names in NAMES.items() for name in names}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
