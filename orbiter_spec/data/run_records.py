@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 FOLDERS: Final = {"train": "rollouts", "validation": "validation"}
+FEW_ROWS: Final = 64
+"""So many rows with one expected answer are all looked at."""
 _PLAIN: Final = ("input", "output", "gts", "score")
 
 
@@ -156,6 +158,7 @@ class RunRows:
     def __init__(self, folder: Path) -> None:
         """Read the compiled rows below `folder`; none is fine."""
         self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._found: dict[tuple[str, str], dict[str, Any] | None] = {}
         for name in ("train", "validation"):
             path = folder / "compiled" / "data" / f"{name}.parquet"
@@ -166,11 +169,18 @@ class RunRows:
         """The fields of the row that was asked, or None."""
         key = (str(record.expected), record.input)
         if key not in self._found:
-            rows = self._rows.get(key[0], ())
-            fitting = [row for row in rows if all(text in record.input for text in row["texts"])]
+            fitting = [row for row in self._candidates(*key) if all(text in record.input for text in row["texts"])]
             best = max(fitting, key=lambda row: sum(map(len, row["texts"])), default=None)
             self._found[key] = None if best is None else best["fields"]
         return self._found[key]
+
+    def _candidates(self, expected: str, prompt: str) -> list[dict[str, Any]]:
+        """Rows with a line of the prompt for their longest line, else all rows with the expected answer."""
+        rows = self._rows.get(expected, [])
+        if len(rows) <= FEW_ROWS:
+            return rows
+        lines = {(expected, line.strip()) for line in prompt.splitlines()}
+        return [row for line in lines for row in self._lines.get(line, ())] or rows
 
     def _read(self, path: Path) -> None:
         from pyarrow import parquet
@@ -182,7 +192,8 @@ class RunRows:
                     for row in batch.to_pylist():
                         self._add(row)
         except (KeyError, TypeError, ValueError, OSError):
-            self._rows.clear()  # prepared by somebody else: prompts stay as the model saw them
+            self._rows.clear()
+            self._lines.clear()  # prepared by somebody else: prompts stay as the model saw them
 
     def _add(self, row: dict[str, Any]) -> None:
         messages = row["prompt"]
@@ -190,4 +201,7 @@ class RunRows:
         if len([message for message in messages if message["role"] != "system"]) > 1:
             fields.setdefault("prompt", messages)
         texts = [message["content"].strip() for message in messages]
-        self._rows.setdefault(str(row["reward_model"]["ground_truth"]), []).append({"texts": texts, "fields": fields})
+        expected, kept = str(row["reward_model"]["ground_truth"]), {"texts": texts, "fields": fields}
+        self._rows.setdefault(expected, []).append(kept)
+        longest = max((line.strip() for text in texts for line in text.splitlines()), key=len, default="")
+        self._lines.setdefault((expected, longest), []).append(kept)

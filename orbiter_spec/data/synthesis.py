@@ -73,6 +73,7 @@ class Teacher:
         self.endpoint, self.teaching = endpoint, teaching
         self.report = TeachingReport()
         self._failures = 0
+        self._stopped: SynthesisError | None = None
         try:
             self._prompt = PromptTemplate(teaching.prompt)
             self._instructions = PromptTemplate(teaching.instructions) if teaching.instructions else None
@@ -146,21 +147,25 @@ class Teacher:
             return None
 
     def _fail(self, error: ChatError) -> None:
-        """Count an answer that is left out, or raise SynthesisError."""
+        """Count an answer that is left out, or raise SynthesisError: the same one, once everything has stopped."""
         self._failures += 1
-        about = f"{self.endpoint.model} at {self.endpoint.url}"
-        tried = f" (after {error.attempts} attempts)" if error.attempts > 1 else ""
-        if error.stops:
-            raise SynthesisError(f"{about} cannot be asked: {error}", help="check the address, the model and the key")
-        if self.teaching.on_error == "stop":
-            help = "answers so far are kept: start again to go on, or say on_error: drop"
-            raise SynthesisError(f"{about} has no usable answer: {error}{tried}", help=help)
+        self._stopped = self._stopped or self._reason_to_stop(error)
+        if self._stopped is not None:
+            raise self._stopped
         self.report.dropped[str(error)] += 1
+
+    def _reason_to_stop(self, error: ChatError) -> SynthesisError | None:
+        about = f"{self.endpoint.model} at {self.endpoint.url}"
+        said = f"{error} (after {error.attempts} attempts)" if error.attempts > 1 else str(error)
+        if error.stops:
+            return SynthesisError(f"{about} cannot be asked: {said}", help="check the address, the model and the key")
+        if self.teaching.on_error == "stop":
+            help = "start again: answers so far are kept; or leave such rows out with on_error: drop"
+            return SynthesisError(f"{about} has no usable answer: {said}", help=help)
         if self._failures >= FAILURES_IN_A_ROW:
-            raise SynthesisError(
-                f"{about} failed {self._failures} times in a row, at last: {error}{tried}",
-                help="answers so far are kept: start again when it answers",
-            )
+            help = "start again when it answers: answers so far are kept"
+            return SynthesisError(f"{about} failed {self._failures} times in a row, at last: {said}", help=help)
+        return None
 
     def _made(self, row: Fields, text: str) -> list[dict[str, Any]]:
         if self.teaching.format == "text":

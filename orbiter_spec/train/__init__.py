@@ -10,6 +10,15 @@ import importlib
 from typing import Any, Final
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "evolution": (
+        "EvolutionConfig",
+        "EvolutionError",
+        "EvolutionPhase",
+        "EvolutionPipeline",
+        "EvolutionResult",
+        "EvolutionStrategy",
+    ),
+    "lifecycle": ("TrainConfig", "TrainMetrics", "Trainer", "TrainerError", "TrainerState"),
     "trajectories": (
         "DefaultStrategy",
         "TrajectoryDataset",
