@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 RUNTIME_FILES = ("reward.py", "reward_builtins.py", "reward_metrics.py")
 
 
-def assemble(state: Compilation, stage: Path) -> tuple[tuple[str, ...], list[Diagnostic]]:
-    """Write every file of `state` below `stage`; returns their names and what the rows had to say."""
+def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tuple[str, ...], list[Diagnostic]]:
+    """Write every file of `state` below `stage`; returns their names and what the rows had to say.
+
+    With `ask`, models that rows are waiting for are asked.
+    """
     from orbiter_spec.compiler import origin_place
 
     assert state.plan is not None and state.target is not None and state.lowered is not None
     assert state.inputs is not None and state.rows is not None and state.config is not None
-    problems = write_rows(state.rows, stage)
+    problems = write_rows(state.rows, stage, ask=ask)
     texts = {
         **config_files(state.target, state.lowered, state.config),
         "resource_pools.yaml": pools_file(state.plan),

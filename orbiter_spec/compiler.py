@@ -239,14 +239,14 @@ def compile_spec(
     return write_compiled(state, folder)
 
 
-def write_compiled(state: Compilation, folder: Path) -> CompiledFolder:
-    """Write a checked compilation to `folder`, all or nothing."""
+def write_compiled(state: Compilation, folder: Path, *, ask: bool = False) -> CompiledFolder:
+    """Write a checked compilation to `folder`, all or nothing; with `ask`, a teacher may be asked for rows."""
     from orbiter_spec.assemble import assemble
     from orbiter_spec.launch.write import staged
 
     try:
         with staged(folder) as stage:
-            files, problems = assemble(state, stage)
+            files, problems = assemble(state, stage, ask=ask)
             if any(found.severity is Severity.ERROR for found in problems):
                 raise _RefusedError(problems)
     except _RefusedError as refused:

@@ -53,7 +53,7 @@ def prepare_run(
         return Prepared(Report.of([*report, reason]))
     keep_spec(state, folder)
     keep_findings(report, folder)
-    compiled = write_compiled(state, folder.compiled)
+    compiled = write_compiled(state, folder.compiled, ask=True)
     return Prepared(compiled.report, folder if compiled.folder else None)
 
 

@@ -173,6 +173,10 @@ class _Build:
             if not self.read[key] and key[1] not in failed:
                 message = f"dataset has no rows: {key[1].label}"
                 self.problems.add(key[1], "ORB413", message, help="give the file rows, or leave it out")
+        if self.out is not None and self.steps and not self.rows[TRAIN] and not self.problems.any:
+            place = self.request.pipeline[-1].place
+            message = "the pipeline leaves no rows to train on"
+            self.problems.add(self.request.train[0], "ORB413", message, place=place, note=_dropped(self.steps))
         if self.request.fraction is not None and not self.problems.any and self.rows.total() < 2:
             message = "dataset has one row, and a share of it cannot be set aside"
             self.problems.add(self.request.train[0], "ORB413", message, help="leave validation out, or name a file")
@@ -192,6 +196,14 @@ class _Build:
         if not self.quick or not any(map(is_cut, read)):
             return good
         return round(good * sum(count_rows(source, rows) for source, rows in read.items()) / seen) if seen else good
+
+
+def _dropped(steps: Iterable[StepReport]) -> str:
+    """The commonest reasons why rows were dropped, with their numbers."""
+    reasons = Counter[str]()
+    for step in steps:
+        reasons.update({f"{step.name}: {reason}": count for reason, count in step.reasons.items()})
+    return "; ".join(f"{count} {reason}" for reason, count in reasons.most_common(3))
 
 
 def _first(rows: Iterator[Row], limit: int | None) -> Iterator[Row]:

@@ -38,7 +38,7 @@ class ChatEndpoint:
 
     `url` is the address up to `/v1`; `api_key_env` the name of an environment variable with the key (None: no key is
     sent). `timeout_seconds` is for one attempt as a whole, from connecting to the last byte. `attempts` counts the
-    first one. `cache` is a file for answers (None: nothing is kept).
+    first one. `cache` is a file for answers (None: nothing is kept); with `offline` they are all that there is.
     """
 
     url: str
@@ -53,6 +53,7 @@ class ChatEndpoint:
     attempts: int = 5
     first_pause_seconds: float = 1.0
     cache: Path | None = None
+    offline: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
 
     def body(self, messages: Messages) -> dict[str, Any]:
@@ -65,10 +66,11 @@ class ChatEndpoint:
 class ChatError(Exception):
     """A question without an answer, after so many attempts; `stops` when no other question would fare better."""
 
-    def __init__(self, reason: str, *, attempts: int = 1, stops: bool = False) -> None:
+    def __init__(self, reason: str, *, attempts: int = 1, stops: bool = False, offline: bool = False) -> None:
         super().__init__(reason)
         self.attempts = attempts
         self.stops = stops
+        self.offline = offline
 
 
 class _AgainError(Exception):
@@ -99,11 +101,17 @@ class ChatClient:
         self._http: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> ChatClient:
-        import httpx
-        from aiolimiter import AsyncLimiter
-
-        headers = self._headers()
-        self._cache = ChatCache(self.endpoint.cache) if self.endpoint.cache is not None else None
+        try:
+            import httpx
+            import tenacity  # noqa: F401
+            from aiolimiter import AsyncLimiter
+        except ImportError as error:
+            raise ChatError(
+                f"asking a model needs {error.name}: pip install 'orbiter-spec[data]'", stops=True
+            ) from None
+        headers = {} if self.endpoint.offline else self._headers()
+        file = self.endpoint.cache
+        self._cache = ChatCache(file) if file is not None and (file.exists() or not self.endpoint.offline) else None
         each_minute = self.endpoint.requests_per_minute
         self._limiter = AsyncLimiter(1, 60 / each_minute) if each_minute else None
         self._slots = asyncio.Semaphore(self.endpoint.concurrency)
@@ -134,6 +142,8 @@ class ChatClient:
         if kept is not None:
             self.counts.cached += 1
             return kept
+        if self.endpoint.offline:
+            raise ChatError("answer has not been asked for yet", stops=True, offline=True)
         async with self._slots:
             text = await self._persist(self.endpoint.body(messages), accept)
         if self._cache is not None:
@@ -149,7 +159,7 @@ class ChatClient:
             return {}
         key = os.environ.get(name, "").strip()
         if not key:
-            raise ChatError(f"environment variable {name} holds no key for {self.endpoint.url}", stops=True)
+            raise ChatError(f"environment variable {name} holds no key for {self.endpoint.url}: set it", stops=True)
         if not key.isascii() or not key.isprintable():
             raise ChatError(f"environment variable {name} holds something that is no key", stops=True)
         self._key = key
@@ -172,9 +182,7 @@ class ChatClient:
             return backoff(state) if asked is None else min(asked, LONGEST_PAUSE_SECONDS)
 
         attempts = stop_after_attempt(self.endpoint.attempts)
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_AgainError), stop=attempts, wait=pause, reraise=True
-        )
+        retrying = AsyncRetrying(retry=retry_if_exception_type(_AgainError), stop=attempts, wait=pause, reraise=True)
         try:
             async for attempt in retrying:
                 with attempt:

@@ -28,13 +28,14 @@ STEPS = (
     "deduplicate",
     "augment",
     "template",
+    "synthesize",
     "function",
     "length",
     "sample",
     "shuffle",
     "split",
 )
-OPAQUE = frozenset(("function", "length"))
+OPAQUE = frozenset(("function", "length", "synthesize"))
 """Steps that a light look does not run, and so does not see what comes after them."""
 
 BATCH_ROWS = 1024
@@ -63,8 +64,9 @@ class Context:
     `seed` is the dataset's. `columns` are the names that the spec gives; `steps.columns` finds the others row by row.
     `folder` is where relative paths of the spec start, `scratch` an empty folder for what does not fit in memory, and
     `cache` one that outlives the build (None: there is none). `light` is true when rows are only looked at: no code of
-    the user's runs, nothing is asked over a network, no tokenizer is loaded. `tokenizer` and `prompt_tokens` come from
-    the agent. Rows that a step sets aside for validation go to `aside`.
+    the user's runs, nothing is asked over a network, no tokenizer is loaded. With `offline` rows are built, and a
+    teacher's answers are those it has given before. `tokenizer` and `prompt_tokens` come from the agent. Rows that a
+    step sets aside for validation go to `aside`.
     """
 
     seed: int = 0
@@ -73,6 +75,7 @@ class Context:
     scratch: Path | None = None
     cache: Path | None = None
     light: bool = False
+    offline: bool = False
     tokenizer: str | None = None
     prompt_tokens: int | None = None
     aside: list[Spool] = field(default_factory=list)
@@ -125,8 +128,16 @@ def run_steps(
     reports = [StepReport(request.name) for request in requests]
     flow = iter(batches)
     for request, step, report in zip(requests, make_steps(requests, context), reports, strict=True):
-        flow = _run(flow, request, step, report) if not (context.light and request.name in OPAQUE) else iter(())
+        hidden = context.light and request.name in OPAQUE
+        flow = _looked_at(flow) if hidden else _run(flow, request, step, report)
     return flow, reports
+
+
+def _looked_at(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Nothing, after everything that can be known of the rows before."""
+    for _ in batches:
+        pass
+    yield from ()
 
 
 def _run(

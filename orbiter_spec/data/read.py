@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 from orbiter_spec.data.jsonl import BOM, Fields, read_jsonl
 from orbiter_spec.data.problems import Line, Problems
 from orbiter_spec.data.request import SourceRequest
+from orbiter_spec.data.run_records import RunRecordsError, read_run
 from orbiter_spec.diagnostics import nearest
 
 JSON_ARRAY_BYTES = 256 * 1024 * 1024
@@ -54,6 +55,8 @@ def read_rows(source: SourceRequest, problems: Problems, *, stop_at: float = mat
             yield Row(source, number, fields, line)
             if number >= limit:
                 return
+    except RunRecordsError as error:
+        problems.add(source, "ORB462", str(error), help="name the folder of a run that recorded its answers")
     except (OSError, EOFError, zlib.error) as error:
         problems.add(source, "ORB414", f"{source.label} cannot be read to its end: {_reason(error)}")
 
@@ -69,6 +72,8 @@ def check_file(source: SourceRequest, problems: Problems) -> bool:
 
 def _check_file(source: SourceRequest, problems: Problems) -> bool:
     path = source.path
+    if source.run is not None:
+        return True
     if not path.exists():
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
         close = nearest(path.name, siblings)
@@ -90,6 +95,10 @@ def suffix_of(path: Path) -> str:
 
 def _read(source: SourceRequest, problems: Problems, stop_at: float) -> Iterator[tuple[int, Fields, Line | None]]:
     suffix = suffix_of(source.path)
+    if source.run is not None:
+        for number, fields in enumerate(read_run(source.path, source.run, stop_at), start=1):
+            yield number, fields, None
+        return
     if suffix == ".parquet":
         yield from _read_parquet(source, problems)
         return

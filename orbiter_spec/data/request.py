@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orbiter_spec.data.run_records import Selection
 from orbiter_spec.diagnostics import Diagnostic, Place
 
 EXAMPLES = 3
@@ -19,7 +20,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """One file of rows.
+    """One file of rows, or with `run` the folder of a run whose answers are the rows.
 
     `path` is where it is, `written` how the spec has it; `shown` is how it is named in rows and messages (left out: the
     path), and must not depend on the machine if the bytes built from it must not. `name` goes to every row's
@@ -33,6 +34,7 @@ class SourceRequest:
     name: str | None = None
     shown: str | None = None
     written: str = ""
+    run: Selection | None = None
 
     @property
     def label(self) -> str:

@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from orbiter_spec.data.request import Columns, DatasetRequest, SourceRequest, StepRequest, TemplateRequest
+from orbiter_spec.data.run_records import RunRecordsError, Selection, compiled_rows, record_files
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.source import Document, Route
-from orbiter_spec.spec.dataset import Source, Validation
+from orbiter_spec.spec.dataset import RunRecords, Source, Validation
 from orbiter_spec.spec.experiment import Experiment
 
 TRAIN_FILE = "data/train.parquet"
 VALIDATION_FILE = "data/validation.parquet"
+WAITING = "ORB460"
+"""Rows that a teacher has not been asked about yet."""
 DRAW_SEED = 42
 """Draws the validation share where the spec names no seed, or asks verl for a random one: rows stay reproducible."""
 
@@ -44,7 +47,7 @@ def plan_rows(
     With `needs_expected`, rows without an expected answer are a problem.
     """
     request = replace(request_rows(experiment, document), needs_expected=needs_expected)
-    files = tuple(source.path for source in (*request.train, *request.validation))
+    files = tuple(path for source in (*request.train, *request.validation) for path in _files(source))
     if experiment.dataset.prepared:
         return _prepared(request, files)
     from orbiter_spec.data.build import check
@@ -66,13 +69,35 @@ def plan_rows(
     ), problems
 
 
-def write_rows(plan: RowPlan, stage: Path) -> list[Diagnostic]:
-    """Build the rows below `stage`; nothing to do for prepared files."""
+def _files(source: SourceRequest) -> list[Path]:
+    """The files that hold a source's rows."""
+    if source.run is None:
+        return [source.path]
+    try:
+        return [*record_files(source.path, source.run.split), *compiled_rows(source.path)]
+    except RunRecordsError:
+        return []
+
+
+def write_rows(plan: RowPlan, stage: Path, *, ask: bool = False) -> list[Diagnostic]:
+    """Build the rows below `stage`; nothing to do for prepared files.
+
+    A teacher is asked only with `ask`; otherwise, rows that need answers it has not given yet are not written, and a
+    warning says so.
+    """
     if plan.request is None:
         return []
-    from orbiter_spec.data.build import build
+    from orbiter_spec.data.build import build, step_context
 
-    return list(build(plan.request, stage / "data").diagnostics)
+    context = replace(step_context(plan.request), offline=not ask)
+    return [_waiting(found) for found in build(plan.request, stage / "data", context=context).diagnostics]
+
+
+def _waiting(found: Diagnostic) -> Diagnostic:
+    if found.id != WAITING:
+        return found
+    help = "orbiter-spec data build asks for them, and so does run"
+    return replace(found, severity=Severity.WARNING, note="the compiled folder has no data/", help=help)
 
 
 def request_rows(experiment: Experiment, document: Document) -> DatasetRequest:
@@ -110,15 +135,26 @@ def _sources(sources: Source | list[Source], route: Route, document: Document) -
     for index, source in enumerate(listed):
         own: Route = (*route, index) if isinstance(sources, list) else route
         base = document.base(own)
-        path = (base / Path(source.path).expanduser()).absolute()
+        written = source.path if source.run is None else source.run.path
+        assert written is not None, "a source has a path or a run"
+        path = (base / Path(written).expanduser()).absolute()
         yield SourceRequest(
             path=path,
             limit=source.limit,
-            place=document.place((*own, "path")),
+            place=document.place((*own, "path" if source.run is None else "run")),
             name=source.name,
             shown=_shown(path, base),
-            written=source.path,
+            written=written,
+            run=_selection(source.run),
         )
+
+
+def _selection(run: RunRecords | None) -> Selection | None:
+    if run is None:
+        return None
+    given = run.model_dump(exclude_none=True, include={"min_score", "max_score"})
+    best = None if run.best == "all" else run.best or 1
+    return Selection(split=run.answers or "train", best=best, **given)
 
 
 def _shown(path: Path, base: Path) -> str:

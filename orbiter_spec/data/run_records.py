@@ -72,14 +72,17 @@ def record_files(folder: Path, split: str) -> list[Path]:
     return sorted(files, key=lambda path: int(path.stem))
 
 
-def read_records(folder: Path, split: str = "train") -> Iterator[Record]:
-    """Every record in the order of steps and lines.
+def read_records(folder: Path, split: str = "train", stop_at: float = math.inf) -> Iterator[Record]:
+    """Every record in the order of steps and lines; no file is begun after `stop_at` bytes.
 
     Raises:
         RunRecordsError: when there are none, or a line that is not a file's last is no record.
     """
+    read = 0
     for path in record_files(folder, split):
-        yield from _records(path)
+        if read < stop_at:
+            yield from _records(path)
+        read += path.stat().st_size
 
 
 def _records(path: Path) -> Iterator[Record]:
@@ -109,13 +112,13 @@ def _text(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
-def select_records(folder: Path, selection: Selection) -> list[Record]:
+def select_records(folder: Path, selection: Selection, stop_at: float = math.inf) -> list[Record]:
     """The records that `selection` keeps: prompts in the order of their first answer, each with its best first.
 
     Memory grows with the kept answers alone. Raises RunRecordsError.
     """
     kept: dict[tuple[str, str], list[tuple[float, int, Record]]] = {}
-    for position, record in enumerate(read_records(folder, selection.split)):
+    for position, record in enumerate(read_records(folder, selection.split, stop_at)):
         if selection.min_score <= record.score <= selection.max_score:
             answers = kept.setdefault((record.input, json.dumps(record.expected)), [])
             _keep(answers, (record.score, -position, record), selection.best)
@@ -138,18 +141,24 @@ def _keep(answers: list[tuple[float, int, Record]], new: tuple[float, int, Recor
         heapq.heappushpop(answers, new)
 
 
-def read_run(folder: Path, selection: Selection | None = None) -> Iterator[dict[str, Any]]:
+def read_run(folder: Path, selection: Selection | None = None, stop_at: float = math.inf) -> Iterator[dict[str, Any]]:
     """Rows for a next run: the fields of the row that was asked, and beside them `response`, `score`, `step`.
 
     A row that cannot be found again has `question` (the prompt as the model saw it) and `answer` (what was expected).
-    Raises RunRecordsError.
+    `stop_at` bounds the bytes read, as in `read_records`. Raises RunRecordsError.
     """
     selection = selection or Selection()
-    records = select_records(folder, selection)
+    records = select_records(folder, selection, stop_at)
     rows = RunRows(folder)
     for record in records:
         own = rows.find(record) or {"question": record.input, "answer": record.expected}
         yield {**own, "response": record.output, "score": record.score, "step": record.details.get("step")}
+
+
+def compiled_rows(folder: Path) -> list[Path]:
+    """The files of rows that a run was given, as far as it built them."""
+    paths = (folder / "compiled" / "data" / f"{name}.parquet" for name in ("train", "validation"))
+    return [path for path in paths if path.is_file()]
 
 
 class RunRows:
@@ -160,10 +169,8 @@ class RunRows:
         self._rows: dict[str, list[dict[str, Any]]] = {}
         self._lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._found: dict[tuple[str, str], dict[str, Any] | None] = {}
-        for name in ("train", "validation"):
-            path = folder / "compiled" / "data" / f"{name}.parquet"
-            if path.is_file():
-                self._read(path)
+        for path in compiled_rows(folder):
+            self._read(path)
 
     def find(self, record: Record) -> dict[str, Any] | None:
         """The fields of the row that was asked, or None."""

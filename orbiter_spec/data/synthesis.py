@@ -12,8 +12,9 @@ import asyncio
 import json
 import threading
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -27,11 +28,12 @@ ROWS_AHEAD_PER_REQUEST: Final = 4
 
 
 class SynthesisError(Exception):
-    """Synthesis cannot go on; `help` says what to do."""
+    """Synthesis cannot go on; `help` says what to do. `waits` when it only has to be allowed to ask."""
 
-    def __init__(self, message: str, *, help: str = "") -> None:
+    def __init__(self, message: str, *, help: str = "", waits: bool = False) -> None:
         super().__init__(message)
         self.help = help
+        self.waits = waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,14 @@ class TeachingReport:
     chat: ChatCounts = field(default_factory=ChatCounts)
 
 
+@dataclass(slots=True)
+class Taught:
+    """What one row became: rows, and the reason of each answer that was left out."""
+
+    rows: list[dict[str, Any]]
+    dropped: list[str] = field(default_factory=list)
+
+
 class Teacher:
     """Asks one endpoint about rows. `report` may be read at any time."""
 
@@ -80,26 +90,30 @@ class Teacher:
         except PromptError as error:
             raise SynthesisError(str(error), help=error.help) from None
 
-    async def rows(self, rows: Iterable[Fields]) -> AsyncGenerator[dict[str, Any], None]:
-        """The rows of `rows` with what the teacher says about them. Raises SynthesisError, and OSError."""
-        async with self._client() as client:
-            waiting: deque[asyncio.Task[list[dict[str, Any]]]] = deque()
-            try:
-                for row in rows:
-                    waiting.append(asyncio.create_task(self._taught(client, row)))
-                    if len(waiting) >= self.rows_ahead:
-                        for made in await waiting.popleft():
-                            yield made
-                while waiting:
-                    for made in await waiting.popleft():
-                        yield made
-            finally:
-                await _cancel(waiting)
+    async def ask(self, client: ChatClient, row: Fields) -> Taught:
+        """What `row` becomes. Raises SynthesisError, and OSError."""
+        self.report.rows_in += 1
+        messages = self.messages(row)
+        made = Taught([dict(row)] if self.teaching.keep else [])
+        for answer in await self._answers(client, messages):
+            if isinstance(answer, ChatError):
+                made.dropped.append(str(answer))
+            else:
+                made.rows += self._made(row, answer)
+        self.report.rows_out += len(made.rows)
+        self.report.dropped.update(made.dropped)
+        return made
 
     @property
     def rows_ahead(self) -> int:
         """Rows read before the first answer is passed on."""
         return self.endpoint.concurrency * ROWS_AHEAD_PER_REQUEST
+
+    def client(self) -> ChatClient:
+        """A client whose counts go into the report."""
+        client = ChatClient(self.endpoint)
+        self.report.chat = client.counts
+        return client
 
     def messages(self, row: Fields) -> Messages:
         """What the teacher is asked about `row`. Raises SynthesisError."""
@@ -111,23 +125,7 @@ class Teacher:
         except PromptError as error:
             raise SynthesisError(str(error), help=error.help) from None
 
-    def _client(self) -> ChatClient:
-        client = ChatClient(self.endpoint)
-        self.report.chat = client.counts
-        return client
-
-    async def _taught(self, client: ChatClient, row: Fields) -> list[dict[str, Any]]:
-        """The rows that `row` becomes."""
-        self.report.rows_in += 1
-        messages = self.messages(row)
-        made = [dict(row)] if self.teaching.keep else []
-        for text in await self._answers(client, messages):
-            if text is not None:
-                made += self._made(row, text)
-        self.report.rows_out += len(made)
-        return made
-
-    async def _answers(self, client: ChatClient, messages: Messages) -> list[str | None]:
+    async def _answers(self, client: ChatClient, messages: Messages) -> list[str | ChatError]:
         """All samples at once; the first error ends the others."""
         try:
             async with asyncio.TaskGroup() as group:
@@ -137,26 +135,27 @@ class Teacher:
             raise errors.exceptions[0] from None
         return [task.result() for task in asked]
 
-    async def _answered(self, client: ChatClient, messages: Messages, sample: int) -> str | None:
+    async def _answered(self, client: ChatClient, messages: Messages, sample: int) -> str | ChatError:
         try:
             text = await client.answer(messages, sample=sample, accept=self.parse)
-            self._failures = 0
-            return text
         except ChatError as error:
             self._fail(error)
-            return None
+            return error
+        self._failures = 0
+        return text
 
     def _fail(self, error: ChatError) -> None:
-        """Count an answer that is left out, or raise SynthesisError: the same one, once everything has stopped."""
+        """Raise SynthesisError unless the answer may be left out: the same one, once everything has stopped."""
         self._failures += 1
         self._stopped = self._stopped or self._reason_to_stop(error)
         if self._stopped is not None:
             raise self._stopped
-        self.report.dropped[str(error)] += 1
 
     def _reason_to_stop(self, error: ChatError) -> SynthesisError | None:
         about = f"{self.endpoint.model} at {self.endpoint.url}"
         said = f"{error} (after {error.attempts} attempts)" if error.attempts > 1 else str(error)
+        if error.offline:
+            return SynthesisError(f"rows wait for answers of {about}", waits=True)
         if error.stops:
             return SynthesisError(f"{about} cannot be asked: {said}", help="check the address, the model and the key")
         if self.teaching.on_error == "stop":
@@ -180,7 +179,9 @@ class Teacher:
         objects = value if isinstance(value, list) else [value]
         if not objects or not all(isinstance(item, dict) for item in objects):
             raise ValueError("not a JSON object or a list of some")
-        missing = next((name for item in objects for name in self.teaching.required if item.get(name) in (None, "")), None)
+        missing = next(
+            (name for item in objects for name in self.teaching.required if item.get(name) in (None, "")), None
+        )
         if missing is not None:
             raise ValueError(f"JSON object without {missing}")
         return objects
@@ -199,35 +200,56 @@ def _json_in(text: str) -> Any:
         raise ValueError("not JSON") from None
 
 
-async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    pending = list(tasks)
-    for task in pending:
-        task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
+def taught(teacher: Teacher, rows: Iterable[Fields]) -> Generator[Taught, None, None]:
+    """What each of `rows` becomes, in order. Rows are read here, answers arrive in a thread of their own.
 
-
-def taught(teacher: Teacher, rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
-    """`Teacher.rows` for code that is not asynchronous: answers arrive in a thread of their own.
-
-    Rows are read in that thread. Raises as `Teacher.rows`.
+    Raises SynthesisError, ChatError when there is no key, and OSError.
     """
+    with _loop_thread() as loop, _opened(teacher, loop) as client:
+        waiting: deque[Future[Taught]] = deque()
+        try:
+            for row in rows:
+                waiting.append(asyncio.run_coroutine_threadsafe(teacher.ask(client, row), loop))
+                if len(waiting) >= teacher.rows_ahead:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@contextmanager
+def _loop_thread() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="teacher", daemon=True)
     thread.start()
-    answers = teacher.rows(rows)
     try:
-        while True:
-            following: Future[dict[str, Any] | None] = asyncio.run_coroutine_threadsafe(_next(answers), loop)
-            row = following.result()
-            if row is None:
-                return
-            yield row
+        yield loop
     finally:
-        asyncio.run_coroutine_threadsafe(answers.aclose(), loop).result()
+        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _next(answers: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None:
-    return await anext(answers, None)
+async def _cancel_all() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@contextmanager
+def _opened(teacher: Teacher, loop: asyncio.AbstractEventLoop) -> Iterator[ChatClient]:
+    """A client that lives in `loop`; closing it waits for what is under way to end."""
+    client = asyncio.run_coroutine_threadsafe(teacher.client().__aenter__(), loop).result()
+    try:
+        yield client
+    finally:
+        asyncio.run_coroutine_threadsafe(_close(client), loop).result()
+
+
+async def _close(client: ChatClient) -> None:
+    await _cancel_all()
+    await client.__aexit__()

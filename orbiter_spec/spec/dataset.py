@@ -6,21 +6,46 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orbiter_spec.spec.base import NonNegativeInt, PositiveInt, Section
+from orbiter_spec.spec.base import FiniteFloat, NonNegativeInt, PositiveInt, Section
 from orbiter_spec.spec.pipeline import Step
 
 
-class Source(Section):
-    """One file of rows."""
+class RunRecords(Section):
+    """The answers that an earlier run recorded, as rows: the row that was asked, with `response` and `score` beside."""
 
     shorthand: ClassVar[str | None] = "path"
 
-    path: str = Field(description="JSONL or Parquet file, relative to the spec that names it.")
+    path: str = Field(description="Run folder, relative to the spec that names it.")
+    answers: Literal["train", "validation"] | None = Field(
+        None, description="Answers of training or of validation. Left out: train."
+    )
+    best: PositiveInt | Literal["all"] | None = Field(
+        None, description="Different answers kept of each prompt, the best first, or all. Left out: 1."
+    )
+    min_score: FiniteFloat | None = Field(None, description="Lowest score that is kept. Left out: no limit.")
+    max_score: FiniteFloat | None = Field(None, description="Highest score that is kept. Left out: no limit.")
+
+
+class Source(Section):
+    """One file of rows, or the answers of an earlier run."""
+
+    shorthand: ClassVar[str | None] = "path"
+
+    path: str | None = Field(
+        None, description="JSONL or Parquet file, relative to the spec that names it. Left out: see run."
+    )
+    run: RunRecords | None = Field(None, description="Answers of an earlier run as rows. Left out: see path.")
     name: str | None = Field(
         None,
         description="Written to every row as data_source. Left out: the row's own data_source, or the file's stem.",
     )
     limit: PositiveInt | None = Field(None, description="Rows to take from the start. Left out: all.")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Source:
+        if (self.path is None) == (self.run is None):
+            raise ValueError("give either path or run")
+        return self
 
 
 class Validation(Section):

@@ -6,7 +6,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from orbiter_spec.spec.base import FiniteFloat, Fraction, NonNegativeInt, PositiveInt, Section
+from orbiter_spec.spec.base import (
+    FiniteFloat,
+    Fraction,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Section,
+)
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
@@ -131,6 +139,40 @@ class Split(Section):
     seed: NonNegativeInt | None = Field(None, description="Seed of the draw. Left out: the dataset's.")
 
 
+class Synthesize(Section):
+    """Ask a teacher model, behind an OpenAI-compatible address, about each row."""
+
+    url: str = Field(description="Address up to /v1, such as http://localhost:8000/v1.")
+    model: str = Field(description="Name of the model at that address.")
+    prompt: str = Field(description="What is asked, Jinja2 over the row's fields.")
+    instructions: str | None = Field(None, description="System prompt, Jinja2 over the row's fields. Left out: none.")
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+        None, description="Environment variable that holds the key; it is written nowhere. Left out: no key."
+    )
+    write: str | None = Field(None, description="Column that takes an answer of text. Left out: answer.")
+    format: Literal["text", "json"] | None = Field(
+        None,
+        description="json lays an object's fields over the row, and makes a row of each of a list. Left out: text.",
+    )
+    required: list[str] | None = Field(None, description="Fields that a JSON object must have. Left out: none.")
+    samples: PositiveInt | None = Field(None, description="Answers asked for each row. Left out: 1.")
+    keep: bool | None = Field(None, description="Keep the row itself beside what is made of it. Left out: false.")
+    on_error: Literal["stop", "drop"] | None = Field(
+        None, description="What a row without a usable answer does: stop the build, or be dropped. Left out: stop."
+    )
+    temperature: NonNegativeFloat | None = Field(None, description="Softmax temperature. Left out: the server's.")
+    top_p: Fraction | None = Field(None, description="Nucleus probability. Left out: the server's.")
+    max_tokens: PositiveInt | None = Field(None, description="Tokens of an answer at most. Left out: the server's.")
+    args: dict[str, Any] | None = Field(None, description="Further fields of each request. Left out: none.")
+    concurrency: PositiveInt | None = Field(None, description="Requests under way at once. Left out: 8.")
+    requests_per_minute: PositiveFloat | None = Field(None, description="Requests begun a minute. Left out: no limit.")
+    timeout_seconds: PositiveFloat | None = Field(None, description="Time of one attempt at most. Left out: 120.")
+    attempts: PositiveInt | None = Field(None, description="Attempts for one answer. Left out: 5.")
+    cache: str | None = Field(
+        None, description="File that keeps every answer, relative to the spec. Left out: .orbiter/answers.sqlite."
+    )
+
+
 class Step(Section):
     """One step of the pipeline: its name and its settings."""
 
@@ -141,6 +183,7 @@ class Step(Section):
     deduplicate: Deduplicate | None = Field(None, description="Drop equal or similar rows. Left out: another step.")
     augment: Augment | None = Field(None, description="Add changed copies. Left out: another step.")
     template: Template | None = Field(None, description="Add rows from templates. Left out: another step.")
+    synthesize: Synthesize | None = Field(None, description="Ask a teacher model. Left out: another step.")
     function: FunctionStep | None = Field(None, description="Call a function on each row. Left out: another step.")
     length: Length | None = Field(None, description="Limit prompts in tokens. Left out: another step.")
     sample: Sample | None = Field(None, description="Keep some rows. Left out: another step.")

@@ -30,7 +30,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
 """Names by the module of this package that defines them."""
 
 _HOMES: Final = {name: module for module, names in NAMES.items() for name in names}
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

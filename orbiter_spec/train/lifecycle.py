@@ -36,8 +36,8 @@ class TrainerState(StrEnum):
 class TrainConfig:
     """Hyperparameters that any trainer has.
 
-    `batch_size` counts prompts a step, `warmup_steps` and `eval_every` steps (0: none). `output_dir` is a folder (empty:
-    the trainer chooses). `extra` is the trainer's own. Raises ValueError for numbers that make no sense.
+    `batch_size` counts prompts a step, `warmup_steps` and `eval_every` steps (0: none). `output_dir` is a folder
+    (empty: the trainer chooses). `extra` is the trainer's own. Raises ValueError for numbers that make no sense.
     """
 
     epochs: int = 1
@@ -58,7 +58,7 @@ class TrainConfig:
 
 @dataclass(frozen=True, slots=True)
 class TrainMetrics:
-    """What a phase measured; None where it measured nothing of the kind. `steps` counts updates, `extra` has the rest."""
+    """What a phase measured, None where nothing of the kind. `steps` counts updates, `extra` has the rest."""
 
     loss: float | None = None
     accuracy: float | None = None

@@ -81,7 +81,7 @@ def teacher_server(script: Script) -> Iterator[TeacherServer]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
                 exchange = Exchange(len(state.exchanges), body, self)

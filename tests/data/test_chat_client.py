@@ -1,4 +1,4 @@
-"""What a server does wrong, one test each, against a real one: asked again, given up, or stopped; never an empty answer."""
+"""What a server does wrong, against a real one: asked again, given up, or stopped; never an empty answer."""
 
 from __future__ import annotations
 
@@ -179,9 +179,8 @@ def test_the_key_comes_from_the_environment_and_shows_nowhere(monkeypatch: pytes
 
 def test_without_the_key_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TEACHER_KEY", raising=False)
-    with teacher_server(lambda exchange: exchange.say("a")) as server:
-        with pytest.raises(ChatError, match="TEACHER_KEY"):
-            ask(ChatEndpoint(server.url, "m", "TEACHER_KEY", **FAST), "q")
+    with teacher_server(lambda exchange: exchange.say("a")) as server, pytest.raises(ChatError, match="TEACHER_KEY"):
+        ask(ChatEndpoint(server.url, "m", "TEACHER_KEY", **FAST), "q")
     assert server.requests == 0
 
 

@@ -96,13 +96,19 @@ def test_a_prompt_that_fits_no_row_stays_as_the_model_saw_it(tmp_path: Path) -> 
 
 
 def test_conversations_come_back_as_conversations(tmp_path: Path) -> None:
-    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes?"}, {"role": "user", "content": "1+1"}]
+    chat = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yes?"},
+        {"role": "user", "content": "1+1"},
+    ]
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "rows.jsonl").write_text(json.dumps({"chat": chat, "answer": "2"}), encoding="utf-8")
     from orbiter_spec.data.request import Columns
 
-    build(DatasetRequest((SourceRequest(folder / "rows.jsonl"),), columns=Columns(chat="chat")), folder / "compiled/data")
+    build(
+        DatasetRequest((SourceRequest(folder / "rows.jsonl"),), columns=Columns(chat="chat")), folder / "compiled/data"
+    )
     (folder / "rollouts").mkdir()
     line = record("user\nhi\nassistant\nyes?\nuser\n1+1\nassistant\n", "2", 1, "2")
     (folder / "rollouts/1.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")

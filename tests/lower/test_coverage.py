@@ -23,6 +23,11 @@ CONSUMED_ELSEWHERE: Mapping[str, str] = {
     "agent.prompt": "becomes rows",
     "dataset.train.name": "becomes rows",
     "dataset.train.limit": "becomes rows",
+    "dataset.train.run.path": "becomes rows",
+    "dataset.train.run.answers": "becomes rows",
+    "dataset.train.run.best": "becomes rows",
+    "dataset.train.run.min_score": "becomes rows",
+    "dataset.train.run.max_score": "becomes rows",
     "dataset.validation.fraction": "becomes rows",
     "dataset.validation.name": "becomes rows",
     "dataset.validation.limit": "becomes rows",
@@ -104,6 +109,8 @@ def test_the_list_names_fields_that_exist() -> None:
 def base_route(route: str) -> str:
     if route.startswith("dataset.pipeline[]."):
         return "dataset.pipeline"
+    for sources in ("dataset.validation.path[].", "dataset.validation[].", "dataset.validation."):
+        route = route.replace(f"{sources}run.", "dataset.train.run.")
     return route.replace("validation.path[].", "validation.").replace("train[].", "train.")
 
 
