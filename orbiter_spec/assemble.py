@@ -20,8 +20,10 @@ from orbiter_spec.plan.report import plan_json
 
 if TYPE_CHECKING:
     from orbiter_spec.compiler import Compilation
+    from orbiter_spec.plan.model import Plan
 
-RUNTIME_FILES = ("reward.py", "reward_builtins.py", "reward_metrics.py")
+RUNTIME_FILES = ("reward.py", "reward_metrics.py")
+REWARD_LIBRARY = "reward_library"
 
 
 def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tuple[str, ...], list[Diagnostic]]:
@@ -39,7 +41,7 @@ def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tup
         "resource_pools.yaml": pools_file(state.plan),
         "plan.json": as_json(plan_json(state.plan)),
         "origins.json": origins_file(state.plan, state.target, state.lowered, partial(origin_place, state)),
-        **(_reward_files(state.inputs) if state.inputs.rewards else {}),
+        **(reward_files(state) if state.inputs.rewards else {}),
     }
     write_texts(stage, texts)
     _write_inputs(state.inputs, stage)
@@ -47,11 +49,31 @@ def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tup
     return tuple(sorted(path.name for path in stage.iterdir())), problems
 
 
-def _reward_files(inputs: Inputs) -> dict[str, str]:
+def reward_files(state: Compilation) -> dict[str, str]:
     """rewards.json and the modules that verl loads beside it; they need verl and the standard library only."""
+    assert state.inputs is not None and state.experiment is not None and state.plan is not None
     package = resources.files("orbiter_spec.runtime")
-    modules = {name: package.joinpath(name).read_text(encoding="utf-8") for name in RUNTIME_FILES}
-    return {"rewards.json": as_json({"version": 1, "rewards": inputs.rewards}), **modules}
+    library = [item.name for item in package.joinpath(REWARD_LIBRARY).iterdir() if item.name.endswith(".py")]
+    names = (*RUNTIME_FILES, *(f"{REWARD_LIBRARY}/{name}" for name in sorted(library)))
+    modules = {name: package.joinpath(name).read_text(encoding="utf-8") for name in names}
+    return {"rewards.json": as_json(_declared(state.plan, state.inputs)), **modules}
+
+
+def _declared(plan: Plan, inputs: Inputs) -> dict[str, Any]:
+    """What the parts share stands beside them, where it is written."""
+    rewards = plan.experiment.rewards
+    engine = plan.get("rewards.model.engine") or plan.get("hardware.rollout.engine")
+    shared = {
+        "combine": rewards.combine,
+        "clip": rewards.clip,
+        "model": {"path": plan.path("rewards.model.path"), "engine": engine} if rewards.model else None,
+        "sandbox": rewards.sandbox.model_dump(exclude_none=True) if rewards.sandbox else None,
+    }
+    return {
+        "version": 1,
+        **{name: value for name, value in shared.items() if value is not None},
+        "rewards": inputs.rewards,
+    }
 
 
 def _write_inputs(inputs: Inputs, stage: Path) -> None:

@@ -14,7 +14,7 @@ from orbiter_spec.spec.experiment import Experiment
 from orbiter_spec.spec.rewards import Reward
 
 ANSWER_NAMES = {"expected", "ground_truth"}
-COMPARING_BUILTINS = {"exact_match", "numeric_match"}
+COMPARING_BUILTINS = {"exact_match", "numeric_match", "multiple_choice", "similarity"}
 
 
 def find_rewards(experiment: Experiment, document: Document, inputs: Inputs) -> list[Diagnostic]:
@@ -53,22 +53,57 @@ def _check_name(reward: Reward, seen: set[str], route: Route, document: Document
         )
 
 
+TYPE_WORDS: dict[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list of texts",
+    dict: "a mapping",
+}
+SHAPING = (
+    "error_limit",
+    "only_if",
+    "range",
+    "normalize",
+    "clip",
+    "steps",
+    "timeout_seconds",
+    "memory_megabytes",
+    "concurrency",
+    "batch",
+)
+"""Fields of a part that its entry has only where they are written."""
+
+
 def _find_reward(reward: Reward, route: Route, document: Document, inputs: Inputs) -> Iterator[Diagnostic]:
+    kind = "judge" if reward.judge else "builtin" if reward.builtin else "function"
+    written = reward.model_dump(exclude_none=True, include=set(SHAPING))
     entry: dict[str, Any] = {
         "name": reward.label,
         "weight": reward.weight,
-        "kind": "builtin" if reward.builtin else "function",
+        "kind": kind,
         "path": None,
         "module": None,
         "function": reward.builtin,
         "args": reward.args,
         "on_error": reward.on_error,
+        **{name: written[name] for name in SHAPING if name in written},
     }
-    if reward.builtin:
+    if reward.judge is not None:
+        entry["judge"] = reward.judge.model_dump(exclude_none=True)
+    elif reward.builtin:
         inputs.needs_expected |= reward.builtin in COMPARING_BUILTINS or bool(reward.args.get("compare"))
         yield from _check_builtin(reward, route, document)
-        inputs.rewards.append(entry)
-        return
+    else:
+        yield from _find_function(reward, route, document, inputs, entry)
+    inputs.rewards.append(entry)
+
+
+def _find_function(
+    reward: Reward, route: Route, document: Document, inputs: Inputs, entry: dict[str, Any]
+) -> Iterator[Diagnostic]:
+    """Fill in where the function is, and note the files to copy."""
     place = document.place((*route, "function"))
     reference, problem = check_function(str(reward.function), document.base((*route, "function")))
     if reference is None:
@@ -81,7 +116,6 @@ def _find_reward(reward: Reward, route: Route, document: Document, inputs: Input
     entry["function"] = reference.name
     entry["module"] = reference.module
     entry["path"] = copy_code(reference.path, inputs) if reference.path is not None else None
-    inputs.rewards.append(entry)
 
 
 def _asks_for_answer(reference: FunctionRef) -> bool:
@@ -136,5 +170,5 @@ def _misfit(argument: BuiltinArgument, value: Any) -> str | None:
         return f"one of: {', '.join(argument.choices)}"
     kinds: tuple[type, ...] = (int, float) if argument.type is float else (argument.type,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and argument.type is not bool):
-        return {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[argument.type]
+        return TYPE_WORDS[argument.type]
     return None

@@ -171,6 +171,10 @@ def _files(plan: Plan, route: str) -> Any:
     return files[0] if alone else files
 
 
+NEEDS_PLAIN_FUNCTION = ("remote",)
+"""Reward managers that refuse a coroutine function."""
+
+
 def lower_rewards(plan: Plan) -> Iterator[Emit]:
     """The one reward function that verl calls: ours, which reads rewards.json beside itself, or the user's scorer.
 
@@ -179,7 +183,8 @@ def lower_rewards(plan: Plan) -> Iterator[Emit]:
     scorer = plan.path("rewards.scorer")
     if scorer is None and plan.experiment.rewards.parts:
         yield Emit(f"{FUNCTION}.path", "reward.py", "rewards")
-        yield Emit(f"{FUNCTION}.name", "compute_score", "rewards")
+        plain = plan.get("rewards.manager") in NEEDS_PLAIN_FUNCTION
+        yield Emit(f"{FUNCTION}.name", "compute_score" if plain else "compute_score_async", "rewards")
         if not plan.on_cpu and plan.get("algorithm.staleness.sampler") is None:
             buffer = "RewardReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "RewardReplayBuffer"
             yield Emit(f"{SAMPLER}.path", "reward_metrics.py", "rewards")

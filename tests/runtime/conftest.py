@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,9 +18,23 @@ from typing import Any
 import psutil
 import pytest
 
+import orbiter_spec.runtime.reward
 from orbiter_spec.data.tiny_model import write_tiny_model
 
+RUNTIME = Path(orbiter_spec.runtime.reward.__file__).parent
 MODULES = ("torch", "verl", "ray", "transformers")
+
+
+def copy_reward_path(folder: Path) -> None:
+    """The files of a compiled folder that score, beside a rewards.json that the test writes."""
+    for name in ("reward.py", "reward_metrics.py"):
+        shutil.copy(RUNTIME / name, folder / name)
+    shutil.copytree(
+        RUNTIME / "reward_library",
+        folder / "reward_library",
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,10 +14,12 @@ from typing import Any
 
 import pytest
 
-import orbiter_spec.runtime.reward as source
+from orbiter_spec.runtime.reward_library import scoring as source
+from orbiter_spec.runtime.reward_library.signature import CONTEXT_NAMES as FILLED
+from orbiter_spec.runtime.reward_library.signature import VERL_NAMES
 from orbiter_spec.spec.builtin_rewards import CONTEXT_NAMES
+from tests.runtime.conftest import copy_reward_path
 
-RUNTIME = Path(source.__file__).parent
 Load = Callable[..., ModuleType]
 
 CODE = """
@@ -66,8 +67,8 @@ def load(tmp_path: Path) -> Iterator[Load]:
         (tmp_path / "code").mkdir(exist_ok=True)
         (tmp_path / "code" / "rewards_of_test.py").write_text(code)
         (tmp_path / "code" / "reward_helpers_of_test.py").write_text("def twice(x): return 2 * x\n")
-        for name in ("reward.py", "reward_builtins.py"):
-            shutil.copy(RUNTIME / name, tmp_path / name)
+        copy_reward_path(tmp_path)
+        forget_library()
         (tmp_path / "rewards.json").write_text(json.dumps({"version": 1, "rewards": parts}))
         spec = importlib.util.spec_from_file_location("loaded_by_path", tmp_path / "reward.py")
         assert spec is not None
@@ -78,9 +79,15 @@ def load(tmp_path: Path) -> Iterator[Load]:
 
     yield loaded
     sys.path[:] = path
+    forget_library()
     for name in set(sys.modules) - known:
         if "of_test" in name or name.startswith("orbiter_reward"):
             del sys.modules[name]
+
+
+def forget_library() -> None:
+    for name in [name for name in sys.modules if name.startswith("orbiter_reward_library")]:
+        del sys.modules[name]
 
 
 def part(function: str, **changes: Any) -> dict[str, Any]:
@@ -180,11 +187,12 @@ def test_a_failure_stops_the_run_and_names_reward_and_row(
     load: Load, capfd: pytest.CaptureFixture[str], function: str, said: str
 ) -> None:
     module = load(part("simple"), part(function, name="bad"))
-    with pytest.raises(module.RewardError) as caught:
+    with pytest.raises(RuntimeError) as caught:
         score(module)
     message = str(caught.value)
     where = "failed on sample 7 (data/sums.jsonl row 8, split train): "
-    assert message == f"orbiter-spec: reward 'bad' (code/rewards_of_test.py:{function}) {where}{said}"
+    line = " (rewards_of_test.py:24 in raises)" if function == "raises" else ""
+    assert message == f"orbiter-spec: reward 'bad' (code/rewards_of_test.py:{function}) {where}{said}{line}"
     assert message in capfd.readouterr().err.splitlines()
 
 
@@ -276,4 +284,4 @@ def test_rows_that_orbiter_did_not_build_are_passed_on(load: Load) -> None:
 
 
 def test_names_that_samples_fill_are_those_of_the_table() -> None:
-    assert (*source.CONTEXT_NAMES, *source.VERL_NAMES) == CONTEXT_NAMES
+    assert (*FILLED, *VERL_NAMES) == CONTEXT_NAMES

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import collections.abc
 import inspect
 import subprocess
 import sys
 import time
+import types
+from typing import Any, Union, get_args, get_origin
 
 import pytest
 
-from orbiter_spec.runtime import reward_builtins
-from orbiter_spec.runtime.reward_builtins import (
-    FUNCTIONS,
-    character_share,
-    exact_match,
-    length_penalty,
-    numeric_match,
-    regex,
-)
+from orbiter_spec.runtime.reward_library import maths
+from orbiter_spec.runtime.reward_library.builtins import FUNCTIONS
+from orbiter_spec.runtime.reward_library.maths import numeric_match
+from orbiter_spec.runtime.reward_library.texts import character_share, exact_match, length_penalty, regex
 from orbiter_spec.spec.builtin_rewards import BUILTINS, REQUIRED
+
+
+def annotated(annotation: Any) -> Any:
+    """The plain type of a parameter: `list[str]` is a list, an optional mapping a dict."""
+    options = [option for option in (get_args(annotation) or ()) if option is not type(None)]
+    annotation = options[0] if get_origin(annotation) in (types.UnionType, Union) else annotation
+    return {collections.abc.Mapping: dict}.get(get_origin(annotation), get_origin(annotation) or annotation)
 
 
 @pytest.mark.parametrize("name", sorted({*BUILTINS, *FUNCTIONS}))
@@ -28,7 +33,7 @@ def test_the_table_equals_the_signatures(name: str) -> None:
     described = BUILTINS[name].arguments
     assert list(described) == list(by_keyword)
     for key, item in by_keyword.items():
-        assert item.annotation is described[key].type
+        assert annotated(item.annotation) is described[key].type
         assert described[key].default == (REQUIRED if item.default is item.empty else item.default)
         assert described[key].description.endswith(".")
 
@@ -134,8 +139,8 @@ def test_a_formula_without_end_is_stopped_and_the_next_one_is_scored() -> None:
 
 
 def test_without_math_verify_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reward_builtins.importlib.util, "find_spec", lambda name: None)
-    reward_builtins._require_math_verify.cache_clear()
+    monkeypatch.setattr(maths.importlib.util, "find_spec", lambda name: None)
+    maths._require_math_verify.cache_clear()
     with pytest.raises(ValueError, match="pip install math-verify"):
         numeric_match("1", "1")
 
@@ -143,7 +148,7 @@ def test_without_math_verify_the_error_says_what_to_install(monkeypatch: pytest.
 def test_only_the_standard_library_is_loaded() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import orbiter_spec.runtime.reward, orbiter_spec.runtime.reward_builtins\n"
+        "import orbiter_spec.runtime.reward, orbiter_spec.runtime.reward_library.builtins\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print(sorted(new - set(sys.stdlib_module_names) - {'orbiter_spec'}))"
     )

@@ -1,13 +1,12 @@
 """Rewards inside real verl: parts in the metrics and records of training and validation, and failures that stop it.
 
-The compiled folder's own files are used (reward.py, reward_builtins.py, reward_metrics.py), by relative path.
+The compiled folder's own files are used (reward.py, reward_library, reward_metrics.py), by relative path.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 import orbiter_spec.runtime.reward_metrics as metrics
-from tests.runtime.conftest import Training, workers
+from tests.runtime.conftest import Training, copy_reward_path, workers
 from tests.runtime.test_sampler import CASES, build
 
 RUNTIME = Path(metrics.__file__).parent
@@ -48,8 +47,7 @@ def compile_rewards(folder: Path, *parts: dict[str, Any]) -> None:
     (folder / "code").mkdir()
     (folder / "code" / "rewards.py").write_text(CODE)
     (folder / "code" / "digits_of.py").write_text(NEIGHBOUR)
-    for name in ("reward.py", "reward_builtins.py", "reward_metrics.py"):
-        shutil.copy(RUNTIME / name, folder / name)
+    copy_reward_path(folder)
     (folder / "rewards.json").write_text(json.dumps({"version": 1, "rewards": parts}))
 
 

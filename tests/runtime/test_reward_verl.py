@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from verl.trainer.ppo.metric_utils import process_validation_metrics
 from verl.trainer.ppo.reward import load_reward_manager
 from verl.utils.import_utils import load_extern_object
 
-import orbiter_spec.runtime.reward as source
+from tests.runtime.conftest import copy_reward_path
 
-RUNTIME = Path(source.__file__).parent
 RESPONSE = "42"
 
 
@@ -34,8 +32,7 @@ class Characters:
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A compiled folder, and the current folder, as verl is started."""
-    for name in ("reward.py", "reward_builtins.py"):
-        shutil.copy(RUNTIME / name, tmp_path / name)
+    copy_reward_path(tmp_path)
     declare(tmp_path, "stop")
     monkeypatch.chdir(tmp_path)
     return tmp_path
