@@ -29,10 +29,9 @@ def compiled_rewards(folder: Path, parts: list[dict[str, Any]], code: str = "", 
 
 def forget() -> None:
     """Let the next folder load its own library and code, as another process would."""
-    for name in [
-        name for name in sys.modules if name.startswith(("orbiter_reward", "orbiter_rewards")) or name == "rewards"
-    ]:
+    for name in [name for name in sys.modules if name.startswith("orbiter_reward") or name == "rewards"]:
         del sys.modules[name]
+    sys.path[:] = [entry for entry in sys.path if not entry.endswith("/code")]
 
 
 def part(function: str, **changes: Any) -> dict[str, Any]:
