@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "plan": "show what would run where",
     "compile": "write verl's configuration",
     "run": "train",
+    "rehearse": "shrink a spec to this machine and really run it",
     "runs": "list run folders",
     "report": "show what happened in a run, or compare several",
     "import": "turn a verl launch script into a spec",

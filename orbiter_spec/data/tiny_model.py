@@ -45,12 +45,17 @@ def write_tiny_model(folder: Path, seed: int = 0) -> None:
 
     The same `seed` gives the same bytes on every machine. About 0.5 MB and 0.1 s.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    write_tiny_tokenizer(folder)
     _write_json(folder / "config.json", _config())
     _write_json(folder / "generation_config.json", {"eos_token_id": [END_ID, PAD_ID], "pad_token_id": PAD_ID})
+    (folder / "model.safetensors").write_bytes(_safetensors(seed))
+
+
+def write_tiny_tokenizer(folder: Path) -> None:
+    """Write the byte-level tokenizer with its chat template into `folder`, which is created."""
+    folder.mkdir(parents=True, exist_ok=True)
     _write_json(folder / "tokenizer.json", _tokenizer())
     _write_json(folder / "tokenizer_config.json", _tokenizer_config())
-    (folder / "model.safetensors").write_bytes(_safetensors(seed))
 
 
 def vocabulary() -> dict[str, int]:

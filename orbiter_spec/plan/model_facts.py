@@ -63,9 +63,14 @@ class ModelFacts:
     weights: tuple[Weight, ...]
 
 
+def find_config(path: str) -> tuple[Config, str] | None:
+    """config.json of the model at `path` (folder or repository) and where it was found; None if it is nowhere here."""
+    return _local(path) or _cached(path) or _listed(path)
+
+
 def find_facts(path: str, overrides: Config | None = None) -> ModelFacts | None:
     """Facts about the model at `path` (folder or repository), with entries of its config replaced by `overrides`."""
-    found = _local(path) or _cached(path) or _listed(path)
+    found = find_config(path)
     if found is None:
         return None
     config, source = found
@@ -116,15 +121,21 @@ def _local(path: str) -> tuple[Config, str] | None:
 
 
 def _cached(path: str) -> tuple[Config, str] | None:
-    if path.count("/") != 1:
+    folder = cached_folder(path)
+    config = None if folder is None else _read(folder / "config.json")
+    return None if config is None else (config, CACHE)
+
+
+def cached_folder(repository: str) -> Path | None:
+    """Where the Hugging Face cache of this machine would keep `repository`; None if it does not."""
+    if repository.count("/") != 1:
         return None
-    repository = _hub() / f"models--{path.replace('/', '--')}"
+    kept = _hub() / f"models--{repository.replace('/', '--')}"
     try:
-        commit = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
+        commit = (kept / "refs" / "main").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return None
-    config = _read(repository / "snapshots" / commit / "config.json")
-    return None if config is None else (config, CACHE)
+    return kept / "snapshots" / commit
 
 
 def _hub() -> Path:

@@ -1,5 +1,7 @@
 """`--set path=value`: one value laid over the document, typed like YAML, placed in the argument itself.
 
+`--set path=` with nothing behind it takes back what the document says there, as if it had been left out.
+
 The value is read as YAML with spaces in place of the path, so that its offsets are offsets in the argument. The tree is
 copied along the path, because nodes may be shared by aliases.
 """
@@ -24,10 +26,10 @@ _CURE = "write --set path=value, as in --set algorithm.learning_rate=1e-5"
 
 @dataclass(frozen=True)
 class Override:
-    """One parsed argument: the parts of its path as scalars with places, and its value."""
+    """One parsed argument: the parts of its path as scalars with places, and its value; None takes back."""
 
     parts: tuple[Scalar, ...]
-    value: Node
+    value: Node | None
 
     @property
     def route(self) -> Route:
@@ -51,10 +53,8 @@ def parse_override(argument: str) -> tuple[Override | None, list[Diagnostic]]:
     if refused:
         return None, [refused]
     value, found = compose(source, " " * (end + 1) + source.text[end + 1 :])
-    if value is None:
-        if found:
-            return None, found
-        value = Scalar(source, end + 1, end + 1, None)
+    if value is None and found:
+        return None, found
     keys = tuple(Scalar(source, start, stop, part) for part, start, stop in parts)
     return Override(keys, value), found
 
@@ -89,8 +89,8 @@ class _Misfit(Exception):  # noqa: N818
         self.diagnostic = diagnostic
 
 
-def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthands) -> Node:
-    """A copy of `node` in which what the parts from `depth` on lead to is the override's value."""
+def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthands) -> Node | None:
+    """A copy of `node` in which what the parts from `depth` on lead to is the override's value, or is gone."""
     if depth == len(override.parts):
         return override.value
     part = override.parts[depth]
@@ -104,8 +104,14 @@ def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthan
         raise _Misfit(_no_mapping(node, override, depth))
     name = str(part.value)
     below = node.entries.get(name)
+    if below is None and override.value is None:
+        return node
     value = _set(below.value if below else None, override, depth + 1, shorthands)
-    entries = {**node.entries, name: Entry(below.key if below and depth + 1 < len(override.parts) else part, value)}
+    entries = dict(node.entries)
+    if value is None:
+        del entries[name]
+    else:
+        entries[name] = Entry(below.key if below and depth + 1 < len(override.parts) else part, value)
     return Mapping(node.source, node.start, node.end, entries)
 
 
@@ -116,7 +122,8 @@ def _set_item(node: Sequence, override: Override, depth: int, shorthands: Shorth
         raise _Misfit(_no_item(node, override, depth))
     below = node.items[index] if index < length else None
     value = _set(below, override, depth + 1, shorthands)
-    return Sequence(node.source, node.start, node.end, [*node.items[:index], value, *node.items[index + 1 :]])
+    kept = [] if value is None else [value]
+    return Sequence(node.source, node.start, node.end, [*node.items[:index], *kept, *node.items[index + 1 :]])
 
 
 def _no_mapping(node: Node, override: Override, depth: int) -> Diagnostic:

@@ -14,7 +14,7 @@ SPEC = "a: {b: 1, c: [1, {d: 2}]}\ne: x\n"
         ("a.c[1].d=1e-6", {"a": {"b": 1, "c": [1, {"d": 1e-6}]}, "e": "x"}),
         ("a.c.0=on", {"a": {"b": 1, "c": ["on", {"d": 2}]}, "e": "x"}),
         ("a.c[2]={x: 1}", {"a": {"b": 1, "c": [1, {"d": 2}, {"x": 1}]}, "e": "x"}),
-        ("a=", {"a": None, "e": "x"}),
+        ("a=null", {"a": None, "e": "x"}),
         ("a=[1, '2']", {"a": [1, "2"], "e": "x"}),
         ("e=a=b", {"a": {"b": 1, "c": [1, {"d": 2}]}, "e": "a=b"}),
         ("new.deep.er=true", {"a": {"b": 1, "c": [1, {"d": 2}]}, "e": "x", "new": {"deep": {"er": True}}}),
@@ -23,6 +23,20 @@ SPEC = "a: {b: 1, c: [1, {d: 2}]}\ne: x\n"
     ],
 )
 def test_value_is_typed_like_yaml(argument: str, expected: object) -> None:
+    assert data(SPEC, sets=[argument]) == expected
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("a=", {"e": "x"}),
+        ("a.b=", {"a": {"c": [1, {"d": 2}]}, "e": "x"}),
+        ("a.c[0]=", {"a": {"b": 1, "c": [{"d": 2}]}, "e": "x"}),
+        ("a.c[1].d=", {"a": {"b": 1, "c": [1, {}]}, "e": "x"}),
+        ("f.g=", {"a": {"b": 1, "c": [1, {"d": 2}]}, "e": "x"}),
+    ],
+)
+def test_an_empty_value_takes_back_what_is_written(argument: str, expected: object) -> None:
     assert data(SPEC, sets=[argument]) == expected
 
 

@@ -1,0 +1,38 @@
+"""`orbiter-spec rehearse`: the spec shrunk to this machine, and really run."""
+
+from __future__ import annotations
+
+import gc
+
+import click
+
+from orbiter_spec.cli.options import set_option
+from orbiter_spec.cli.output import Exit, print_report
+
+
+@click.command()
+@click.argument("spec")
+@click.option("--steps", default=2, show_default=True, type=click.IntRange(1, 100), help="Training steps.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 8), help="Training processes.")
+@click.option("--format", "style", type=click.Choice(("text", "json")), default="text", help="How to print the result.")
+@set_option
+def command(spec: str, steps: int, workers: int, style: str, sets: tuple[str, ...]) -> None:
+    """Shrink SPEC to this machine and run it through real verl, to prove its wiring before GPUs are booked.
+
+    The model keeps its family, tokenizer and chat template, with two layers of random weights; rows, rewards, tools,
+    environment, algorithm and loss are the spec's own.
+    """
+    from orbiter_spec.cli.rehearse_view import as_json, as_text
+    from orbiter_spec.launch.progress import make_reporter
+    from orbiter_spec.launch.status import State
+    from orbiter_spec.rehearse.rehearsal import rehearse
+
+    gc.enable()
+    done = rehearse(spec, sets=sets, steps=steps, workers=workers, reporter=make_reporter())
+    print_report(done.report, "text")
+    click.echo(as_json(done) if style == "json" else as_text(done), nl=False)
+    if done.state is State.INTERRUPTED:
+        raise SystemExit(int(Exit.INTERRUPTED))
+    if done.state is State.FAILED:
+        raise SystemExit(int(Exit.RUN))
+    raise SystemExit(int(Exit.DONE if done.passed else Exit.SPEC))

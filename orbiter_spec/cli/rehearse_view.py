@@ -1,0 +1,99 @@
+"""What `rehearse` prints: what ran, what could not, what rewards gave, and what the cluster does differently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from orbiter_spec.rehearse.rehearsal import Rehearsal
+
+WIDTH = 28
+SHOWN_ANSWERS = 2
+ANSWER_LETTERS = 160
+
+
+def as_text(done: Rehearsal) -> str:
+    """A page for a person."""
+    return "".join(f"{line}\n" for line in _lines(done))
+
+
+def _lines(done: Rehearsal) -> Iterator[str]:
+    if done.outcome is None or done.shrunk is None:
+        return
+    yield ""
+    yield f"rehearsal of {done.seconds:.0f} s: {done.state}"
+    yield from _section("exercised", [(shown.part, shown.evidence) for shown in done.outcome.shown])
+    scores = [
+        (one.name, f"{one.low:.3g} to {one.high:.3g}, mean {one.mean:.3g}, {one.count} answers")
+        for one in done.outcome.scores
+    ]
+    yield from _section("rewards", scores)
+    seconds = sorted(done.outcome.seconds.items(), key=lambda item: -item[1])
+    yield from _section("seconds of the last step", [(name, f"{value:.2f}") for name, value in seconds])
+    yield from _section("not exercised", [(left.what, left.why) for left in done.shrunk.left_out])
+    yield from _section("different on the cluster", list(_differences(done)))
+    yield from _section("answers", list(_answers(done)))
+    if done.folder is not None:
+        yield ""
+        yield f"everything is in {done.folder.path}"
+
+
+def _section(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+    if rows:
+        yield ""
+        yield title
+    for name, text in rows:
+        yield f"  {name:{WIDTH}} {text}"
+
+
+def _differences(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    if done.model is not None:
+        yield (
+            "model",
+            f"{done.model.family} by {done.model.config_from}, two layers; tokenizer: {done.model.tokenizer_from}",
+        )
+    assert done.shrunk is not None
+    for change in done.shrunk.changes:
+        if change.route not in ("name", "run.output", "agent.model.path"):
+            value = "left out" if change.value is None else json.dumps(change.value, ensure_ascii=False)
+            yield change.route, f"{value}: {change.why}"
+
+
+def _answers(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    assert done.outcome is not None
+    for answer in done.outcome.answers[:SHOWN_ANSWERS]:
+        yield "asked", _short(answer.get("input"))
+        yield "answered", _short(answer.get("output"))
+        yield "scored", _short(answer.get("score"))
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value if isinstance(value, str | int | float) else str(value), ensure_ascii=False)
+    return text if len(text) <= ANSWER_LETTERS else f"{text[: ANSWER_LETTERS - 3]}..."
+
+
+def as_json(done: Rehearsal) -> str:
+    """The same for a program."""
+    outcome, shrunk = done.outcome, done.shrunk
+    content = {
+        "state": done.state,
+        "passed": done.passed,
+        "seconds": round(done.seconds, 1),
+        "folder": str(done.folder.path) if done.folder else None,
+        "exercised": [{"part": one.part, "evidence": one.evidence} for one in outcome.shown] if outcome else [],
+        "rewards": [
+            {"name": one.name, "answers": one.count, "low": one.low, "mean": one.mean, "high": one.high}
+            for one in (outcome.scores if outcome else ())
+        ],
+        "seconds_of_last_step": dict(outcome.seconds) if outcome else {},
+        "not_exercised": [{"what": one.what, "why": one.why} for one in shrunk.left_out] if shrunk else [],
+        "changes": [
+            {"route": one.route, "value": one.value, "why": one.why} for one in (shrunk.changes if shrunk else ())
+        ],
+        "findings": [
+            {"id": found.id, "severity": found.severity, "message": found.message, "note": found.note}
+            for found in done.report
+        ],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
