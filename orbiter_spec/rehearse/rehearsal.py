@@ -52,7 +52,8 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearse `spec` here; `workers` are training processes. The reporter is closed.
 
-    What it writes goes to `rehearsals/` in the spec's output folder.
+    What it writes goes to `rehearsals/` in the spec's output folder. Nothing is started while a probe has found an
+    error: the run would only end with a worse message.
     """
     state = check(spec, sets=sets)
     if not state.report.ok:
@@ -66,7 +67,10 @@ def rehearse(
     prepared = prepare_run(spec, sets=(*sets, *shrunk.sets))
     if prepared.folder is None:
         return Rehearsal(_errors(prepared.report), shrunk, model)
-    return _run(state, shrunk, model, prepared.folder, reporter)
+    findings = probe_tokens(Asked(state, prepared.folder.compiled, model))
+    if not Report.of(findings).ok:
+        return Rehearsal(Report.of(findings), shrunk, model, prepared.folder)
+    return _run(state, shrunk, model, prepared.folder, findings, reporter)
 
 
 def _small_model(state: Compilation) -> SmallModel | None:
@@ -98,16 +102,20 @@ def _errors(report: Report) -> Report:
 
 
 def _run(
-    state: Compilation, shrunk: Shrunk, model: SmallModel | None, folder: RunFolder, reporter: Reporter | None
+    state: Compilation,
+    shrunk: Shrunk,
+    model: SmallModel | None,
+    folder: RunFolder,
+    findings: list[Diagnostic],
+    reporter: Reporter | None,
 ) -> Rehearsal:
     from time import monotonic
 
     from orbiter_spec.launch.local import run_local
 
     started = monotonic()
-    findings = probe_tokens(Asked(state, folder.compiled, model))
     ended = run_local(folder, reporter=reporter)
-    findings += ended.diagnostics
+    findings = [*findings, *ended.diagnostics]
     if ended.state is State.FAILED:
         findings.append(
             Diagnostic(

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from orbiter_spec.runtime.generation import Limits, Request, Sampling, generate
+from orbiter_spec.runtime.packed_experts import expert_views
 from orbiter_spec.runtime.threads import set_threads
 
 GATHER_SECONDS, GATHER_AT_MOST_SECONDS = 0.005, 0.1
@@ -69,7 +70,9 @@ class TransformersServer:
         set_threads(self.model, settings.replicas_on_node)
         self.limits = _limits(settings, self.model.config, stop)
         self.global_steps: int | None = None
-        self._slots = dict(self.model.state_dict())
+        self._weights = dict(self.model.state_dict())
+        self._experts = expert_views(self._weights)
+        self._slots = self._weights | {name: view for views in self._experts.values() for name, view in views.items()}
         self._loaded: set[str] = set()
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._queue: list[tuple[Request, asyncio.Future[Request]]] = []
@@ -173,8 +176,9 @@ class TransformersServer:
 
     async def finish_weights(self, global_steps: int | None) -> None:
         """End an update. Raises RuntimeError when a weight of the model did not come, tied ones excepted."""
-        filled = {self._slots[name].data_ptr() for name in self._loaded}
-        missing = [name for name, slot in self._slots.items() if slot.data_ptr() not in filled]
+        whole = {name for name, views in self._experts.items() if views.keys() <= self._loaded}
+        filled = {self._weights[name].data_ptr() for name in (self._loaded | whole) & self._weights.keys()}
+        missing = [name for name, slot in self._weights.items() if slot.data_ptr() not in filled]
         if missing:
             raise RuntimeError(f"{len(missing)} weights were not sent to the rollout model: {missing[:5]}")
         self._loaded.clear()
