@@ -15,7 +15,7 @@ from orbiter_spec.data.inputs import MODEL_FOLDER, Inputs
 from orbiter_spec.data.rows import write_rows
 from orbiter_spec.diagnostics import Diagnostic
 from orbiter_spec.launch.write import write_texts
-from orbiter_spec.lower.files import as_json, config_files, origins_file, pools_file
+from orbiter_spec.lower.files import as_json, config_files, launch_file, origins_file, pools_file
 from orbiter_spec.plan.report import plan_json
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tup
         "plan.json": as_json(plan_json(state.plan)),
         "origins.json": origins_file(state.plan, state.target, state.lowered, partial(origin_place, state)),
         **(reward_files(state) if state.inputs.rewards else {}),
+        **launch_file(state.plan),
     }
     write_texts(stage, texts)
     _write_inputs(state.inputs, stage)

@@ -18,6 +18,7 @@ from orbiter_spec.launch.probe import LIMIT_SECONDS, ask
 from orbiter_spec.launch.site import check_site as check_machine
 from orbiter_spec.launch.site_facts import Questions
 from orbiter_spec.launch.verl_config import VerlConfig
+from orbiter_spec.lower.files import RAY_ADDRESS
 from orbiter_spec.rules.site import run_site_rules
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ RAY_TEMPORARY = "/tmp"
 def cluster_address(plan: Plan, environment: Mapping[str, str] = os.environ) -> str | None:
     """Where the run goes: `hardware.cluster.address`, else RAY_ADDRESS for a Ray cluster, else this machine (None)."""
     kind, address = plan.get("hardware.cluster.kind"), plan.get("hardware.cluster.address")
+    if kind == "ray" and address is None:
+        return RAY_ADDRESS
     if address is not None:
         return str(address)
     if kind == "local" or (kind is None and plan.on_cpu):
         return None
-    return environment.get("RAY_ADDRESS") or ("auto" if kind is not None else None)
+    return environment.get("RAY_ADDRESS") if kind is None else None
 
 
 def check_site(
@@ -67,6 +70,8 @@ def check_site(
     if state.plan is None or state.config is None or not state.report.ok:
         return []
     address = address or cluster_address(state.plan)
+    if address is None and state.plan.get("hardware.cluster.kind", "local") != "local":
+        return []
     if address is None:
         cpus = state.plan.demand.cpus if state.plan.demand else None
         own = check_machine(VerlConfig(state.config), folder or _output(state), cpus)
@@ -101,7 +106,7 @@ def questions_of(state: Compilation, folder: Path | None = None) -> Questions:
     """What has to be known of each node for the run of `state`."""
     plan = state.plan
     assert plan is not None
-    output = str(folder or _output(state))
+    output = str(folder or plan.get("hardware.cluster.folder") or _output(state))
     saved = str(plan.path("run.checkpoint.folder") or output)
     paths = dict(_paths(plan))
     return Questions(

@@ -39,7 +39,7 @@ def prepare_run(
 ) -> Prepared:
     """Check `spec` and lay out a new run folder below `run.output`."""
     state = check(spec, sets=sets, target=target)
-    state.findings += [*refuse_cluster(state), *refuse_absent(state)]
+    state.findings += refuse_absent(state)
     add_site_findings(state)
     report = state.report
     if not report.ok or (strict and report.count(Severity.WARNING)):
@@ -55,20 +55,6 @@ def prepare_run(
     keep_findings(report, folder)
     compiled = write_compiled(state, folder.compiled, ask=True)
     return Prepared(compiled.report, folder if compiled.folder else None)
-
-
-def refuse_cluster(state: Compilation) -> list[Diagnostic]:
-    """Runs start on this machine; another cluster is for `compile` and that cluster's own tools."""
-    if state.plan is None or state.plan.get("hardware.cluster.kind", "local") == "local":
-        return []
-    return [
-        Diagnostic(
-            "ORB510",
-            "run starts on this machine only",
-            state.place("hardware.cluster.kind"),
-            help="compile the spec and submit the compiled folder to the cluster, or remove hardware.cluster",
-        )
-    ]
 
 
 def refuse_absent(state: Compilation) -> list[Diagnostic]:

@@ -8,7 +8,6 @@ as a failure.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from orbiter_spec.diagnostics import Diagnostic, Report
 from orbiter_spec.launch.attempt import EXIT_CODES, Run, RunOutcome, run_attempt, tell
 from orbiter_spec.launch.checkpoints import latest_checkpoint
 from orbiter_spec.launch.command import verl_command
+from orbiter_spec.launch.folder_lock import locked
 from orbiter_spec.launch.log_file import LogFollower
 from orbiter_spec.launch.metrics import merge_attempts, next_attempt
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
@@ -57,7 +57,7 @@ def run_local(
     """
     reporter = reporter or Silent()
     try:
-        with _locked(folder) as free:
+        with locked(folder) as free:
             refusal = None if free else "the run is going on already"
             refusal = refusal or _refuse(folder, resume)
             if refusal:
@@ -96,19 +96,6 @@ def _own_errors_noted(folder: RunFolder) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 folder.write_status(changed(status, state=State.FAILED, reason=reason))
         raise
-
-
-@contextmanager
-def _locked(folder: RunFolder) -> Iterator[bool]:
-    """Hold the run folder for this process; False when another one holds it."""
-    folder.logs.mkdir(parents=True, exist_ok=True)
-    with (folder.logs / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        yield True
 
 
 def _refuse(folder: RunFolder, resume: bool) -> str | None:

@@ -98,6 +98,32 @@ def merge_attempts(logs: Path, path: Path) -> list[Record]:
 
 
 @dataclass(slots=True)
+class MetricsFile:
+    """Reads what is appended to an attempt's file, from its beginning."""
+
+    path: Path
+    _offset: int = 0
+
+    def poll(self) -> Iterator[Record]:
+        """Records that were completed since the last call."""
+        for line in self._new_lines():
+            record = parse_line(line)
+            if record is not None:
+                yield record
+
+    def _new_lines(self) -> list[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return []
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        return whole.splitlines()
+
+
+@dataclass(slots=True)
 class MetricsFollower:
     """Carries an attempt's records into `metrics.jsonl` while they appear.
 
@@ -108,9 +134,10 @@ class MetricsFollower:
     attempt: Attempt
     path: Path
     records: list[Record] = field(default_factory=list)
-    _offset: int = 0
+    source: MetricsFile = field(init=False)
 
     def __post_init__(self) -> None:
+        self.source = MetricsFile(self.attempt.path)
         earlier = [found for found in attempts(self.logs) if found.number < self.attempt.number]
         parts = [(found.from_step, read_records(found.path)) for found in earlier]
         self.records = merge([*parts, (self.attempt.from_step, [])])
@@ -118,22 +145,9 @@ class MetricsFollower:
 
     def poll(self) -> Iterator[Record]:
         """Records that were completed since the last call."""
-        for line in self._new_lines():
-            record = parse_line(line)
-            if record is not None:
-                self._store(record)
-                yield record
-
-    def _new_lines(self) -> list[bytes]:
-        try:
-            with self.attempt.path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except OSError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        return whole.splitlines()
+        for record in self.source.poll():
+            self._store(record)
+            yield record
 
     def _store(self, record: Record) -> None:
         last = self.records[-1]["step"] if self.records else -1

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from orbiter_spec.launch.status import State, Status, read_status, write_status
 
+STOP_FILE = ".stop-asked"
+
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:

@@ -88,9 +88,12 @@ def binding_overrides(config: VerlConfig, folder: RunFolder) -> list[str]:
     folders = {key: output_folder(config, key, folder) for key in OUTPUT_KEYS}
     folders[OUTPUT_KEYS[0]] = checkpoints_folder(config, folder)
     overrides = [f"{key}={quoted(path)}" for key, path in folders.items() if path is not None]
-    if "file" not in config.loggers:
-        overrides.append(f"trainer.logger=[{','.join([*config.loggers, 'file'])}]")
-    return overrides
+    return [*overrides, *logger_overrides(config)]
+
+
+def logger_overrides(config: VerlConfig) -> list[str]:
+    """The override that makes verl write its metrics to a file as well."""
+    return [] if "file" in config.loggers else [f"trainer.logger=[{','.join([*config.loggers, 'file'])}]"]
 
 
 def resume_overrides(checkpoint: Path | None) -> list[str]:

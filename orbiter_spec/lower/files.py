@@ -41,7 +41,8 @@ def pools_file(plan: Plan) -> str:
                 "roles": list(pool.roles),
                 "gpus_per_process": pool.gpus_per_process,
                 "cpus_per_process": pool.cpus_per_process,
-                "placement": "STRICT_PACK, one group a node",
+                "placement": "STRICT_PACK, one group a node" if pool.count == 1 else f"PACK, {pool.count} such pools",
+                **({} if pool.count == 1 else {"count": pool.count}),
             }
             for pool in plan.pools
         },
@@ -52,6 +53,31 @@ def pools_file(plan: Plan) -> str:
         "total": {"cpus": demand.cpus, "gpus": demand.gpus},
     }
     return dump_verl_yaml(content)
+
+
+CLUSTER_FIELDS = ("kind", "address", "folder", "image", "namespace", "queue", "account", "minutes", "setup")
+RAY_ADDRESS = "http://127.0.0.1:8265"
+
+
+def launch_file(plan: Plan) -> dict[str, str]:
+    """`launch.json`, where the spec has words for the launcher: names and references, no value of a secret."""
+    secrets = plan.get("run.secrets") or {}
+    cluster = {name: plan.get(f"hardware.cluster.{name}") for name in CLUSTER_FIELDS}
+    if cluster["kind"] == "ray":
+        cluster["address"] = cluster["address"] or RAY_ADDRESS
+    content = {
+        "retries": plan.get("run.retries"),
+        "env": plan.get("run.env"),
+        "secrets": {name: _reference(secret) for name, secret in secrets.items()},
+        "cluster": {name: value for name, value in cluster.items() if value is not None},
+    }
+    content = {name: value for name, value in content.items() if value}
+    return {"launch.json": as_json(content)} if content else {}
+
+
+def _reference(secret: Any) -> dict[str, str]:
+    values = secret if isinstance(secret, Mapping) else vars(secret)
+    return {name: str(values[name]) for name in ("environment", "file") if values.get(name)}
 
 
 def origins_file(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf) -> str:

@@ -18,9 +18,28 @@ SHORTHAND_PATTERN = r"^(cpu|([1-9]\d*x)?[1-9]\d*x[A-Za-z][\w.-]*)$"
 class Cluster(Section):
     """Where the processes run."""
 
-    kind: Literal["local", "ray"] | None = Field(None, description="This machine, or a Ray cluster. Left out: local.")
-    address: str | None = Field(None, description="Address of the Ray job server. Left out: none is needed.")
+    kind: Literal["local", "ray", "kuberay", "slurm", "skypilot", "shell"] | None = Field(
+        None, description="This machine, a Ray cluster, or what starts one for the run. Left out: local."
+    )
+    address: str | None = Field(
+        None, description="Ray's job server, http://HOST:PORT (ray). Left out: http://127.0.0.1:8265."
+    )
     cpus: PositiveInt | None = Field(None, description="Logical CPUs Ray may use here. Left out: what the plan needs.")
+    folder: str | None = Field(
+        None,
+        description="Folder for output that every node sees. Left out: the run folder where the cluster sees it, else "
+        "~/orbiter-runs there.",
+    )
+    image: str | None = Field(
+        None, description="Container image with Ray and verl (kuberay, skypilot). Left out: verl's own on kuberay."
+    )
+    namespace: str | None = Field(None, description="Kubernetes namespace (kuberay). Left out: the client's own.")
+    queue: str | None = Field(None, description="Slurm partition, or Kueue's queue (kuberay). Left out: the default.")
+    account: str | None = Field(None, description="Slurm account that pays. Left out: the user's own.")
+    minutes: PositiveInt | None = Field(None, description="Longest time the run may take. Left out: the site's limit.")
+    setup: list[str] | None = Field(
+        None, description="Shell lines run on each node before Ray starts (slurm, skypilot, shell). Left out: none."
+    )
 
 
 class Hardware(Section):

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from orbiter_spec.spec.base import Fraction, NonNegativeFloat, NonNegativeInt, PositiveInt, Section
 
+NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*(=[\s\S]*)?$"
 Content = Literal["model", "optimizer", "extra", "hf_model"]
 
 
@@ -98,6 +100,13 @@ class Trace(Section):
     samples_per_worker: PositiveInt | None = Field(None, description="Samples traced per step. Left out: all.")
 
 
+class Secret(Section):
+    """Where the value of a secret comes from, read where verl starts; the value is written nowhere."""
+
+    environment: str | None = Field(None, description="Variable that holds it. Left out: the variable of its name.")
+    file: str | None = Field(None, description="File that holds it. Left out: it is read from the environment.")
+
+
 class Run(Section):
     """Where results go, how often they are checked and kept."""
 
@@ -114,6 +123,15 @@ class Run(Section):
         None, description="Write validation answers to validation/, to a folder of this name, or not. Left out: true."
     )
     timeline: str | None = Field(None, description="File that Ray's timeline is written to. Left out: none.")
+    retries: NonNegativeInt | None = Field(
+        None, description="Times a failed run goes on by itself from its last whole checkpoint. Left out: 0."
+    )
+    env: list[Annotated[str, Field(pattern=VARIABLE)]] | None = Field(
+        None, description="Environment variables of verl: NAME passes one on, NAME=VALUE sets it. Left out: none."
+    )
+    secrets: dict[Annotated[str, Field(pattern=NAME)], Secret] | None = Field(
+        None, description="Variables whose values are secret, by name, as references. Left out: none."
+    )
     deterministic: bool | None = Field(None, description="Deterministic kernels everywhere. Left out: false.")
     profile: Profile | None = Field(None, description="Profiling of chosen steps. Left out: none.")
     trace: Trace | None = Field(None, description="Tracing of agent loops. Left out: none.")

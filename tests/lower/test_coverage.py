@@ -42,6 +42,13 @@ CONSUMED_ELSEWHERE: Mapping[str, str] = {
     "hardware.cluster.address": "the launcher's business",
     "hardware.cluster.cpus": "Ray's CPUs on a CPU",
     "run.output": "the run folder, made by the launcher",
+    "run.retries": "becomes launch.json",
+    "run.env": "becomes launch.json",
+    "run.secrets": "becomes launch.json",
+    **{
+        f"hardware.cluster.{name}": "becomes launch.json"
+        for name in ("folder", "image", "namespace", "queue", "account", "minutes", "setup")
+    },
     "verl.version": "chooses the target",
     "dataset.prepared": "decides whether rows are built",
     "dataset.pipeline": "becomes rows",

@@ -2,7 +2,7 @@
 
 ## What it checks
 
-No other run of verl lives on the cluster.
+No other run of verl lives on the cluster, unless `run` submits this one: then it has a queue of its own.
 
 ## Why it matters
 
@@ -32,7 +32,7 @@ from orbiter_spec.rules.site.protocol import Site
 
 def check(plan: Plan, site: Site) -> Iterator[Finding]:
     """Look for the other run's TransferQueue."""
-    if site.other_run:
+    if site.other_run and plan.get("hardware.cluster.kind") != "ray":
         yield Finding(
             route="hardware.cluster.address",
             note="TransferQueue of another run is there",
