@@ -44,8 +44,7 @@ def builtin(function: str, **changes: Any) -> dict[str, Any]:
 
 
 def judge(**changes: Any) -> dict[str, Any]:
-    declared = changes.pop("judge", {})
-    return part("judge", kind="judge", path=None, judge=declared, **{"function": None, **changes})
+    return {**part("judge", kind="judge", path=None), "function": None, "judge": {}, **changes}
 
 
 def score(module: ModuleType, response: str = "2", expected: Any = "2", **info: Any) -> dict[str, Any]:

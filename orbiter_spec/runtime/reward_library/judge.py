@@ -169,7 +169,8 @@ class Form:
             "required": ["reason", self._field],
             "additionalProperties": False,
         }
-        self.values = {"low": self.low, "high": self.high, "labels": list(self._labels)}
+        low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
+        self.values = {"low": low, "high": high, "labels": list(self._labels)}
 
     @property
     def words(self) -> str:

@@ -9,6 +9,8 @@ once. Any other status is the server's last word. Headers, where keys are, are n
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import json
 import random
 import time
@@ -20,6 +22,7 @@ from urllib.parse import urlsplit
 
 from .errors import CallError, short
 from .loading import need
+from .watch import LIBRARY_LOOP
 
 AGAIN = frozenset({408, 409, 425, 429})
 FIRST_WAIT_SECONDS = 0.5
@@ -80,6 +83,7 @@ class Server:
             self._session = aiohttp.ClientSession(
                 connector=connector, headers=dict(self.headers), trust_env=self.proxies
             )
+            atexit.register(_close, self._session)
         limit = aiohttp.ClientTimeout(total=self.seconds)
         try:
             async with self._session.post(url, json=body, timeout=limit) as answer:
@@ -101,6 +105,12 @@ class Server:
             return json.loads(data)
         except ValueError:
             raise UnusableError(f"answered what is not JSON: {excerpt(data)}") from None
+
+
+def _close(session: Any) -> None:
+    """Leave without aiohttp's complaints; a loop that does not answer any more is not waited for."""
+    with contextlib.suppress(Exception):
+        LIBRARY_LOOP.submit(session.close()).result(1.0)
 
 
 class _AgainError(Exception):
