@@ -35,9 +35,14 @@ class Prepared:
 
 
 def prepare_run(
-    spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None, strict: bool = False
+    spec: str | os.PathLike[str],
+    *,
+    sets: Sequence[str] = (),
+    target: str | None = None,
+    strict: bool = False,
+    below: str = "",
 ) -> Prepared:
-    """Check `spec` and lay out a new run folder below `run.output`."""
+    """Check `spec` and lay out a new run folder in `run.output`, or in its folder `below`."""
     state = check(spec, sets=sets, target=target)
     state.findings += refuse_absent(state)
     add_site_findings(state)
@@ -45,7 +50,7 @@ def prepare_run(
     if not report.ok or (strict and report.count(Severity.WARNING)):
         return Prepared(report)
     assert state.plan is not None and state.experiment is not None
-    root = output_root(state)
+    root = output_root(state) / below
     try:
         folder = create_run_folder(root, state.experiment.name, datetime.now())
     except OSError as error:

@@ -27,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "logs": "print what verl printed in a run",
     "stop": "stop a run",
     "resume": "go on with a run",
+    "evaluate": "score the validation rows, of the model or of a checkpoint",
+    "export": "write a checkpoint as a Hugging Face folder",
     "report": "show what happened in a run, or compare several",
     "import": "turn a verl launch script into a spec",
     "explain": "say where a verl key comes from, or what a rule means",

@@ -32,6 +32,17 @@ def latest_checkpoint(folder: Path) -> Checkpoint | None:
     return next((found for found in _steps(folder) if is_whole(found.path)), None)
 
 
+def checkpoint_at(folder: Path, step: int) -> Checkpoint | None:
+    """The checkpoint after `step` steps in `folder`, whole or not; None where there is none."""
+    return next((found for found in _steps(folder) if found.step == step), None)
+
+
+def world_size(checkpoint: Checkpoint) -> int | None:
+    """How many training processes wrote the policy's shards; None for formats that do not say."""
+    names = (_SHARD.match(path.name) for path in (checkpoint.path / "actor").glob("model_*"))
+    return next((int(match["world"]) for match in names if match), None)
+
+
 def _steps(folder: Path) -> list[Checkpoint]:
     """Every step folder, the latest first."""
     if not folder.is_dir():

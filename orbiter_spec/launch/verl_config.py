@@ -110,7 +110,9 @@ def overridden(config: VerlConfig, overrides: Sequence[str], key: str) -> str | 
 
 
 def total_steps(config: VerlConfig, overrides: Sequence[str], planned: int | None) -> int | None:
-    """Steps of the whole training: an override, else verl's own key, else what the plan counted."""
+    """Steps of the whole training: an override, else verl's own key, else the plan's; None to validate only."""
+    if config.get("trainer.val_only", False):
+        return None
     key = "trainer.total_training_steps"
     text = overridden(config, overrides, key)
     if text is not None and text.strip().isdigit():
