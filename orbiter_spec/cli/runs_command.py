@@ -9,16 +9,13 @@ import click
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=Path("runs"))
-def command(folder: Path) -> None:
-    """List the run folders below FOLDER with their state and step."""
-    from orbiter_spec.launch.run_folder import list_runs
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(folder: Path, style: str) -> None:
+    """List the runs in FOLDER: state, step, reward, validation, age."""
+    from orbiter_spec.launch.run_table import as_json, as_text, rows
 
-    runs = list_runs(folder)
-    if not runs:
-        click.echo(f"no runs below {folder}")
-    for run in runs:
-        status = run.status
-        step = f"step {status.step}" if status and status.step is not None else ""
-        total = f" of {status.total_steps}" if status and status.total_steps else ""
-        reason = f"  {status.reason}" if status and status.reason else ""
-        click.echo(f"{run.folder.name:40} {run.state:12} {step}{total}{reason}")
+    found = rows(folder)
+    if style == "json":
+        click.echo(as_json(found))
+    else:
+        click.echo(as_text(found) if found else f"no runs in {folder}")

@@ -22,6 +22,7 @@ from orbiter_spec.launch.failure import TAIL_BYTES, explain_failure
 from orbiter_spec.launch.interrupts import Interrupts
 from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
 from orbiter_spec.launch.metrics import Attempt, MetricsFollower, merge_attempts, read_records
+from orbiter_spec.launch.metrics_parquet import write_parquet
 from orbiter_spec.launch.plot import draw, write_image
 from orbiter_spec.launch.processes import start_time
 from orbiter_spec.launch.progress import Reporter, closing_lines
@@ -198,6 +199,8 @@ def _close(run: Run, state: State, reason: str | None) -> None:
     title = "validation reward" if len(validation) > 1 else "training reward"
     plot = draw(validation if len(validation) > 1 else training, title=title)
     if records:
+        with contextlib.suppress(OSError):
+            write_parquet(run.folder.metrics_table, records)
         note = write_image(run.folder.report_image, title=run.folder.name, training=training, validation=validation)
         run.notes += [note] if note else [f"plot: {run.folder.report_image}"]
     if state is not State.FINISHED and run.status.resumable_step:

@@ -1,7 +1,7 @@
 """A run folder: one place for everything that one run reads and writes.
 
-    RUN/compiled/  RUN/logs/  RUN/metrics.jsonl  RUN/status.json
-    RUN/checkpoints/  RUN/rollouts/  RUN/validation/  RUN/report.png
+    RUN/compiled/  RUN/logs/  RUN/metrics.jsonl  RUN/metrics.parquet
+    RUN/status.json  RUN/checkpoints/  RUN/rollouts/  RUN/validation/  RUN/report.png
 
 The name carries the second of the start; two runs in one second get a number as well. `mkdir` decides who has a name,
 so two programs that start together never share a folder.
@@ -55,6 +55,11 @@ class RunFolder:
     def metrics(self) -> Path:
         """One JSON object a step, over all attempts."""
         return self.path / "metrics.jsonl"
+
+    @property
+    def metrics_table(self) -> Path:
+        """The same as columns, written when the run ends."""
+        return self.path / "metrics.parquet"
 
     @property
     def status_file(self) -> Path:
