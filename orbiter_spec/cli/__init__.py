@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "import": "turn a verl launch script into a spec",
     "explain": "say where a verl key comes from, or what a rule means",
     "diff": "compare two specs or compiled folders as verl configurations",
+    "doctor": "say what this machine has and lacks for a run",
     "schema": "print the JSON Schema of the language",
 }
 

@@ -13,17 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-REWARD_FILE, FUNCTION = "reward.py", "compute_score"
+REWARD_FILE, FUNCTIONS = "reward.py", ("compute_score", "compute_score_async")
 SOURCE = "data_source"
 
 
-def _load() -> Any:
-    path = Path(__file__).resolve().parent / REWARD_FILE
+def _load(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location("orbiter_reward", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, FUNCTION)
+    return module
 
 
 def with_source(score: Any, data_source: str) -> dict[str, Any]:
@@ -47,5 +46,13 @@ def _named(function: Any) -> Any:
     return compute
 
 
+def _wrap(path: Path) -> None:
+    """Offer the reward's functions under their own names."""
+    module = _load(path)
+    for name in FUNCTIONS:
+        if hasattr(module, name):
+            globals()[name] = _named(getattr(module, name))
+
+
 if (Path(__file__).resolve().parent / REWARD_FILE).exists():
-    compute_score = _named(_load())
+    _wrap(Path(__file__).resolve().parent / REWARD_FILE)

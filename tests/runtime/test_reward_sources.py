@@ -19,12 +19,12 @@ def wrapped(folder: Path, reward: str) -> Any:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.compute_score
+    return module
 
 
 def test_the_source_stands_beside_the_score(tmp_path: Path) -> None:
     reward = "def compute_score(data_source, solution_str, **rest):\n    return {'score': 0.5, 'part': len(rest)}\n"
-    score = wrapped(tmp_path, reward)
+    score = wrapped(tmp_path, reward).compute_score
     assert not inspect.iscoroutinefunction(score)
     assert score(data_source="gsm8k", solution_str="x", ground_truth="y") == {
         "score": 0.5,
@@ -34,6 +34,8 @@ def test_the_source_stands_beside_the_score(tmp_path: Path) -> None:
 
 
 def test_a_coroutine_stays_one(tmp_path: Path) -> None:
-    score = wrapped(tmp_path, "async def compute_score(data_source, solution_str):\n    return 0.25\n")
+    module = wrapped(tmp_path, "async def compute_score_async(data_source, solution_str):\n    return 0.25\n")
+    assert not hasattr(module, "compute_score")
+    score = module.compute_score_async
     assert inspect.iscoroutinefunction(score)
     assert asyncio.run(score(data_source="a", solution_str="x")) == {"score": 0.25, "data_source": "a"}
