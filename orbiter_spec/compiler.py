@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from orbiter_spec.plan.model import Plan
     from orbiter_spec.spec.experiment import Experiment
 
-DEFAULT_TARGET = "0.9.1"
-
 
 @dataclass
 class Compilation:
@@ -117,7 +115,7 @@ def make_plan(state: Compilation) -> None:
     rows = state.rows
     counts = Rows(rows.train_rows, rows.validation_rows) if rows else Rows()
     paths = {**state.inputs.paths, **(rows.paths if rows else {})}
-    state.plan = make_plan(state.experiment, counts, paths)
+    state.plan = make_plan(state.experiment, counts, paths, state.target_version)
 
 
 def run_rules(state: Compilation) -> None:
@@ -136,14 +134,14 @@ def lower_plan(state: Compilation) -> None:
     from orbiter_spec.lower.lowering import lower
     from orbiter_spec.lower.target import TARGET_VERSIONS, load_target
 
-    version = state.target_version or str(state.plan.get("verl.version", DEFAULT_TARGET))
+    version = state.plan.release
     if version not in TARGET_VERSIONS:
         known = ", ".join(TARGET_VERSIONS)
         place = Place("--target", text=version, width=len(version))
         state.findings.append(Diagnostic("ORB603", f"there is no target {version}", place, help=f"use one of: {known}"))
         return
     state.target = load_target(version)
-    state.lowered = lower(state.plan)
+    state.lowered = lower(state.plan, state.target)
     state.findings += check_hatch(state.plan, state.target, state.lowered, state.place)
 
 

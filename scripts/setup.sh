@@ -10,5 +10,7 @@ if [ ! -f "$stamp" ]; then
   export PIP_DISABLE_PIP_VERSION_CHECK=1
   .venv/bin/pip install -q -c constraints.txt torch
   .venv/bin/pip install -q -c constraints.txt -e '.[cpu,data,dev]'
+  .venv/bin/python -m orbiter_spec.devtools.releases 0.8.0 0.9.0 ||
+    echo "older verl releases could not be unpacked; their tests will be skipped" >&2
   touch "$stamp"
 fi

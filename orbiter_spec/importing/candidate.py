@@ -23,7 +23,16 @@ from orbiter_spec.spec.experiment import Experiment
 from orbiter_spec.spec.fields import fields
 
 ROUNDS = 8
-FIXED = ("version", "name", "agent.model.path", "dataset.train", "dataset.prepared", "algorithm.name", "verl.defaults")
+FIXED = (
+    "version",
+    "name",
+    "agent.model.path",
+    "dataset.train",
+    "dataset.prepared",
+    "algorithm.name",
+    "verl.defaults",
+    "verl.version",
+)
 
 
 @dataclass
@@ -112,8 +121,8 @@ def _put(tree: dict[str, Any], parts: list[str], value: Any) -> None:
 def compiled(candidate: Candidate, target: Target) -> dict[str, Any]:
     """What the candidate compiles to, leaf by leaf; paths stand as they are written."""
     experiment = candidate.experiment()
-    plan = make_plan(experiment, paths=paths_of(experiment))
-    candidate.lowered = lower(plan)
+    plan = make_plan(experiment, paths=paths_of(experiment), release=target.version)
+    candidate.lowered = lower(plan, target)
     return flatten(compose(target, candidate.lowered.engine, candidate.lowered.settings))
 
 

@@ -24,7 +24,7 @@ def compiled_text(text: str, target: Target) -> dict[str, Any]:
         experiment, problems = bind(document)
     if experiment is None:
         raise ValueError("; ".join(problem.message for problem in problems))
-    lowered = lower(make_plan(experiment, paths=paths_of(experiment)))
+    lowered = lower(make_plan(experiment, paths=paths_of(experiment), release=target.version), target)
     return flatten(compose(target, lowered.engine, lowered.settings))
 
 

@@ -8,14 +8,15 @@ from typing import Any
 
 from orbiter_spec.importing.words_back import UNSAID, field_of, rows_of
 from orbiter_spec.plan.algorithms import PRESETS
+from orbiter_spec.plan.model import NEWEST_RELEASE
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 KL_ROUTE = "algorithm.kl.apply"
 KL = "actor_rollout_ref.actor.use_kl_loss"
 
 
-def first_guess(flat: Mapping[str, Any], engine: str) -> dict[str, Any]:
-    """The fields that no spec can be without."""
+def first_guess(flat: Mapping[str, Any], engine: str, release: str = NEWEST_RELEASE) -> dict[str, Any]:
+    """The fields that no spec can be without; a release that is not the newest is one of them."""
     fields = {
         "version": 1,
         "name": experiment_name(flat.get("trainer.experiment_name")),
@@ -29,6 +30,8 @@ def first_guess(flat: Mapping[str, Any], engine: str) -> dict[str, Any]:
     }
     if flat.get("data.val_files") != flat.get("data.train_files"):
         fields["dataset.validation"] = _sources(flat.get("data.val_files"))
+    if release != NEWEST_RELEASE:
+        fields["verl.version"] = release
     if engine != "dp":
         fields["hardware.train.engine"] = engine
     return fields

@@ -75,7 +75,7 @@ def import_text(
 def _fitted(
     settled: Settings, original: dict[str, Any], found: list[Diagnostic], source: Text, target: Target
 ) -> Imported:
-    candidate = Candidate(settled.engine, original, first_guess(original, settled.engine))
+    candidate = Candidate(settled.engine, original, first_guess(original, settled.engine, target.version))
     candidate.hatch |= relative_files(original)
     left = fit(candidate, target, explicit_keys(settled, original))
     found += doubts(settled, original, source)

@@ -93,6 +93,8 @@ def _is_small(line: str, value: dict[str, Any]) -> bool:
 
 def _verl(value: dict[str, Any]) -> Iterator[str]:
     yield "verl:"
+    if value.get("version"):
+        yield f"  version: {scalar(value['version'])}"
     if value.get("defaults"):
         yield "  defaults: true  # what is left out keeps verl's default, as in the script; without it, it is planned"
     overrides = value.get("overrides") or {}

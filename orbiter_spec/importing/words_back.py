@@ -252,6 +252,7 @@ SPECIAL: Mapping[str, Callable[[Flat], Fields | Unsaid]] = {
     "trainer.resume_from_path": _resume,
     f"{ACTOR}.strategy": _engine,
     f"{ROLLOUT}.name": _rollout,
+    "trainer.use_v1": lambda flat: {"algorithm.trainer": "v1" if flat["trainer.use_v1"] else "legacy"},
     "trainer.v1.trainer_mode": _mode,
     "trainer.v1.colocate_async.num_warmup_batches": _warmup,
     "trainer.v1.separate_async.num_warmup_batches": _warmup,

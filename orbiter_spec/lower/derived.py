@@ -126,8 +126,12 @@ def _class(plan: Plan, route: str, home: str) -> Iterator[Emit]:
 
 
 def lower_algorithm(plan: Plan) -> Iterator[Emit]:
-    """KL, and the limit of the overlong penalty."""
+    """The trainer, KL, GDPO's weights, and the limit of the overlong penalty."""
+    trainer = "algorithm.trainer"
+    if plan.get(trainer) is not None:
+        yield Emit("trainer.use_v1", not plan.is_legacy, trainer, optional=plan.is_legacy)
     yield from _kl(plan)
+    yield from _part_weights(plan)
     limit = "algorithm.overlong.max_tokens"
     if plan.get("algorithm.overlong") is not None and plan.get(limit) is None:
         response = "agent.limits.response_tokens"
@@ -147,6 +151,14 @@ def _kl(plan: Plan) -> Iterator[Emit]:
         yield Emit("algorithm.kl_ctrl.kl_coef", plan.get(own), own)
     elif apply in ("reward", "both"):
         yield Emit("algorithm.kl_ctrl.kl_coef", plan.get(shared), shared)
+
+
+def _part_weights(plan: Plan) -> Iterator[Emit]:
+    """GDPO adds up parts that it has normalised apart, so it has to know their weights."""
+    weights = {part.label: part.weight for part in plan.experiment.rewards.parts}
+    names = plan.get("algorithm.reward_parts") or []
+    if plan.get("algorithm.estimator") == "gdpo" and names and all(name in weights for name in names):
+        yield Emit("algorithm.gdpo_reward_weights", [weights[name] for name in names], "rewards")
 
 
 def lower_data(plan: Plan) -> Iterator[Emit]:
@@ -185,10 +197,10 @@ def lower_rewards(plan: Plan) -> Iterator[Emit]:
         yield Emit(f"{FUNCTION}.path", "reward.py", "rewards")
         plain = plan.get("rewards.manager") in NEEDS_PLAIN_FUNCTION
         yield Emit(f"{FUNCTION}.name", "compute_score" if plain else "compute_score_async", "rewards")
-        if not plan.on_cpu and plan.get("algorithm.staleness.sampler") is None:
+        if not plan.on_cpu and not plan.is_legacy and plan.get("algorithm.staleness.sampler") is None:
             buffer = "RewardReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "RewardReplayBuffer"
-            yield Emit(f"{SAMPLER}.path", "reward_metrics.py", "rewards")
-            yield Emit(f"{SAMPLER}.name", buffer, "rewards")
+            yield Emit(f"{SAMPLER}.path", "reward_metrics.py", "rewards", optional=True)
+            yield Emit(f"{SAMPLER}.name", buffer, "rewards", optional=True)
     elif scorer not in (None, "verl"):
         yield from _class(plan, "rewards.scorer", FUNCTION)
     yield from _reward_manager(plan)
@@ -280,9 +292,10 @@ def lower_local_ray(plan: Plan) -> Iterator[Emit]:
         return
     route = "hardware.accelerator"
     yield Emit("trainer.device", "cpu", route)
-    buffer = "FastReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "FastReplayBuffer"
-    yield Emit(f"{SAMPLER}.path", "pkg://orbiter_spec.runtime.sampler", route)
-    yield Emit(f"{SAMPLER}.name", buffer, route)
+    if not plan.is_legacy:
+        buffer = "FastReplayBufferAsync" if plan.get("hardware.rollout.asynchronous") else "FastReplayBuffer"
+        yield Emit(f"{SAMPLER}.path", "pkg://orbiter_spec.runtime.sampler", route)
+        yield Emit(f"{SAMPLER}.name", buffer, route)
     if plan.get("hardware.cluster.kind", "local") != "local":
         return
     cpus = plan.get("hardware.cluster.cpus")

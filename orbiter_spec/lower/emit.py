@@ -9,11 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """One verl key with its value, and the spec route it comes from."""
+    """One verl key with its value, and the spec route it comes from; an `optional` one a release may go without."""
 
     key: str
     value: Any
     route: str
+    optional: bool = False
 
 
 def leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

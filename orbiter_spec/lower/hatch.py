@@ -1,23 +1,41 @@
-"""The hatch: `verl.overrides` checked against the target's catalogue and against the language.
+"""What the compiled settings ask of the target: keys and names that its catalogue has, and words instead of the hatch.
 
-A key the release does not know is an error with the nearest known one. A key the language has a word for is a warning
-that names the word, because the planner and the rules do not see what goes through the hatch; a value that the word
-refuses, such as null, may go through in silence.
+A key the release does not know is an error with the nearest known one, or with the first release that has it. A key of
+the hatch that the language has a word for is a warning that names the word, because the planner and the rules do not
+see what goes through the hatch; a value that the word refuses, such as null, may go through in silence. An optional key
+that was left out is a note where the user wrote its field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Severity
 from orbiter_spec.lower.lowering import TABLE, Lowered
+from orbiter_spec.lower.setting import ACTOR, ROLLOUT
 from orbiter_spec.lower.target import TARGET_VERSIONS, Target, load_target
 from orbiter_spec.plan.model import Plan
 
+PlaceOf = Callable[[str], Place]
 
-def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: Callable[[str], Place]) -> Iterator[Diagnostic]:
-    """Findings about every key that a user wrote, and about keys of ours that the target does not have."""
+NAMED: Mapping[str, tuple[str, str]] = {
+    "algorithm.adv_estimator": ("advantage_estimators", "advantage estimator"),
+    f"{ACTOR}.policy_loss.loss_mode": ("policy_losses", "policy loss"),
+    f"{ACTOR}.loss_agg_mode": ("loss_aggregations", "loss aggregation"),
+    f"{ROLLOUT}.multi_turn.format": ("tool_formats", "tool format"),
+    f"{ROLLOUT}.checkpoint_engine.backend": ("checkpoint_engines", "checkpoint engine"),
+    "reward.reward_manager.name": ("reward_managers", "reward manager"),
+    "trainer.logger": ("loggers", "logger"),
+}
+"""Keys whose values are names, the registry that holds them, and what to call one."""
+
+
+def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf) -> Iterator[Diagnostic]:
+    """Findings about every key that a user wrote, and about keys and names of ours that the target does not have."""
+    if lowered.engine not in target.engines:
+        yield _engine_missing(target, lowered.engine, place_of)
+        return
     words = {key: row.field for row in TABLE for key in row.keys_for(lowered.engine)}
     for key, route in lowered.routes.items():
         hatched = route == "verl.overrides"
@@ -31,6 +49,17 @@ def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: Callable
                 help=f"write {words[key]} instead, so that the plan and the rules see it",
                 severity=Severity.WARNING,
             )
+    yield from _names(target, lowered, place_of)
+    yield from _left_out(plan, target, lowered, place_of)
+
+
+def _engine_missing(target: Target, engine: str, place_of: PlaceOf) -> Diagnostic:
+    return Diagnostic(
+        "ORB601",
+        f"verl {target.version} has no training engine {engine}",
+        place_of("hardware.train.engine"),
+        help=f"use one of: {', '.join(target.engines)}",
+    )
 
 
 def _needed(plan: Plan, field: str, value: Any) -> bool:
@@ -38,9 +67,7 @@ def _needed(plan: Plan, field: str, value: Any) -> bool:
     return value is None or field in plan.given
 
 
-def _unknown(
-    key: str, route: str, hatched: bool, target: Target, engine: str, place_of: Callable[[str], Place]
-) -> Diagnostic:
+def _unknown(key: str, route: str, hatched: bool, target: Target, engine: str, place_of: PlaceOf) -> Diagnostic:
     close = target.nearest(engine, key)
     where = f'verl.overrides["{key}"]' if hatched else route
     first = first_release_with(engine, key)
@@ -56,6 +83,37 @@ def _unknown(
     )
 
 
+def _names(target: Target, lowered: Lowered, place_of: PlaceOf) -> Iterator[Diagnostic]:
+    """Names that another release knows and this one does not; what no release knows is the business of other checks."""
+    for key, (registry, what) in NAMED.items():
+        given = lowered.settings.get(key)
+        for name in given if isinstance(given, list) else [given]:
+            first = None if name in target.registry(registry) else _first_with_name(registry, name)
+            if first is not None:
+                route = lowered.routes[key]
+                yield Diagnostic(
+                    "ORB646",
+                    f"verl {target.version} has no {what} {name}",
+                    place_of(f'{route}["{key}"]' if route == "verl.overrides" else route),
+                    note=f"verl {first} is the first release that has it",
+                    help=f"use one of: {', '.join(target.registry(registry))}",
+                )
+
+
+def _left_out(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf) -> Iterator[Diagnostic]:
+    fields = {row.field for row in TABLE}
+    for key, route in lowered.left_out.items():
+        if route in plan.given and route in fields:
+            first = first_release_with(lowered.engine, key)
+            yield Diagnostic(
+                "ORB647",
+                f"verl {target.version} has no key {key}, so {route} does the rest of its work only",
+                place_of(route),
+                note=f"verl {first} is the first release that has it",
+                severity=Severity.NOTE,
+            )
+
+
 def first_release_with(engine: str, key: str) -> str | None:
     """The oldest target that takes `key`."""
     for version in TARGET_VERSIONS:
@@ -63,3 +121,7 @@ def first_release_with(engine: str, key: str) -> str | None:
         if engine in release.engines and release.accepts(engine, key):
             return version
     return None
+
+
+def _first_with_name(registry: str, name: Any) -> str | None:
+    return next((version for version in TARGET_VERSIONS if name in load_target(version).registry(registry)), None)

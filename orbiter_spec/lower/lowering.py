@@ -1,13 +1,14 @@
 """Plan to verl keys, each with its origin.
 
 Switches come first, so that a section's own `enabled` may overrule them; then the rows of the tables, mappings of the
-user's, the derived lowerings in their order, and `verl.overrides` last.
+user's, the derived lowerings in their order, and `verl.overrides` last. What is optional is left out for a release
+that lacks the key; everything else is written down, so that the check of keys can say what the release cannot do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from orbiter_spec.lower.agent import AGENT, AGENT_MAPPED, AGENT_SWITCHES
@@ -18,6 +19,8 @@ from orbiter_spec.lower.hardware import HARDWARE, HARDWARE_MAPPED, HARDWARE_SWIT
 from orbiter_spec.lower.rewards import REWARDS, REWARDS_MAPPED, REWARDS_SWITCHES
 from orbiter_spec.lower.run import CRITIC_CHECKPOINT, RUN, RUN_MAPPED
 from orbiter_spec.lower.setting import Mapped, Role, Setting, Switch
+from orbiter_spec.lower.target import Target
+from orbiter_spec.plan.inherit import inherit_defaults
 from orbiter_spec.plan.model import Plan
 
 TABLE: tuple[Setting, ...] = (*AGENT, *ALGORITHM, *HARDWARE, *REWARDS, *RUN, *CRITIC_CHECKPOINT)
@@ -27,22 +30,34 @@ SWITCHES: tuple[Switch, ...] = (*AGENT_SWITCHES, *ALGORITHM_SWITCHES, *HARDWARE_
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What the plan sets: the `model_engine` group, key to value, and key to the spec route answerable for it."""
+    """What the plan sets: the `model_engine` group, key to value, and key to the spec route answerable for it.
+
+    `left_out` are the optional keys that the target lacks, with their routes.
+    """
 
     engine: str
     settings: Mapping[str, Any]
     routes: Mapping[str, str]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def lower(plan: Plan) -> Lowered:
-    """Every verl key that `plan` has something to say about."""
+def lower(plan: Plan, target: Target | None = None) -> Lowered:
+    """Every verl key that `plan` has something to say about; without a `target` nothing is left out."""
     engine = engine_group(plan)
     settings: dict[str, Any] = {}
     routes: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     for emit in _emits(plan, engine):
+        if emit.optional and target is not None and not _takes(target, engine, emit.key):
+            left_out[emit.key] = emit.route
+            continue
         settings[emit.key] = emit.value
         routes[emit.key] = emit.route
-    return Lowered(engine, settings, routes)
+    return Lowered(engine, settings, routes, left_out)
+
+
+def _takes(target: Target, engine: str, key: str) -> bool:
+    return engine in target.engines and target.accepts(engine, key)
 
 
 def names_of(plan: Plan) -> dict[str, str]:
@@ -63,10 +78,16 @@ def _emits(plan: Plan, engine: str) -> Iterator[Emit]:
         if value is None or not is_on(row.role, plan):
             continue
         for key in row.keys_for(engine):
-            yield Emit(key, row.encode(value), row.field)
+            yield Emit(key, row.encode(value), row.field, row.optional or _is_inherited(plan, row.field))
     yield from _mapped(plan, engine)
     for derive in DERIVED:
         yield from derive(plan)
+
+
+def _is_inherited(plan: Plan, route: str) -> bool:
+    """True for a value that is verl's own default: nothing is lost where the release does not have the key."""
+    decision = plan.decided.get(route)
+    return decision is not None and decision.by == inherit_defaults.__name__
 
 
 def _mapped(plan: Plan, engine: str) -> Iterator[Emit]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from orbiter_spec.lower.setting import ACTOR, CRITIC, REFERENCE, ROLLOUT, Mapped, Role, Setting, below, to, worded
+from orbiter_spec.lower.setting import (
+    ACTOR,
+    CRITIC,
+    REFERENCE,
+    ROLLOUT,
+    Mapped,
+    Role,
+    Setting,
+    below,
+    optional,
+    to,
+    worded,
+)
 
 PROFILED = (
     ("actor", ACTOR, Role.ALWAYS),
@@ -54,7 +66,8 @@ RUN: tuple[Setting, ...] = (
     to("run.trace.backend", f"{ROLLOUT}.trace.backend"),
     to("run.trace.text", f"{ROLLOUT}.trace.token2text"),
     to("run.trace.samples_per_worker", f"{ROLLOUT}.trace.max_samples_per_step_per_worker"),
-    to("seed", f"{ACTOR}.data_loader_seed", f"{ROLLOUT}.seed"),
+    to("seed", f"{ACTOR}.data_loader_seed"),
+    optional(to("seed", f"{ROLLOUT}.seed")),
 )
 
 CRITIC_CHECKPOINT: tuple[Setting, ...] = (

@@ -40,7 +40,8 @@ def same(value: Any) -> Any:
 class Setting:
     """`field` sets `keys` for the engine in hand: a tuple of keys that all take `encode(value)`.
 
-    `keys` maps an engine, or `*` for all, to the keys. `decode` undoes `encode`.
+    `keys` maps an engine, or `*` for all, to the keys. `decode` undoes `encode`. An `optional` row is left out for a
+    release that lacks its key, because the field still does the rest of what it says there.
     """
 
     field: str
@@ -48,6 +49,7 @@ class Setting:
     role: Role = Role.ALWAYS
     encode: Callable[[Any], Any] = dataclasses.field(default=same)
     decode: Callable[[Any], Any] = dataclasses.field(default=same)
+    optional: bool = False
 
     def keys_for(self, engine: str) -> tuple[str, ...]:
         """The verl keys this field sets under `engine`; empty where the engine has no such thing."""
@@ -58,6 +60,11 @@ def to(field: str, *keys: str, role: Role = Role.ALWAYS, **engines: str) -> Sett
     """A row for all engines (`keys`) or for some (`dp=`, `megatron=`, `veomni=`, `torchtitan=`)."""
     by_engine = {engine: (key,) for engine, key in engines.items()}
     return Setting(field, {"*": keys, **by_engine} if keys else by_engine, role)
+
+
+def optional(row: Setting) -> Setting:
+    """The same row, for a key that a release may go without."""
+    return dataclasses.replace(row, optional=True)
 
 
 def inverse(field: str, *keys: str, role: Role = Role.ALWAYS) -> Setting:

@@ -14,6 +14,8 @@ from typing import Any
 from orbiter_spec.plan.model_facts import ModelFacts
 from orbiter_spec.spec.experiment import Experiment
 
+NEWEST_RELEASE = "0.9.1"
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -164,13 +166,15 @@ class Plan:
     """Everything decided. `given`, `decided` and `paths` are keyed by spec route.
 
     `paths` holds what a route that names a file means to verl: a path inside the compiled folder, an absolute path, or
-    a repository name left as it is. `model` is None when nothing is known about the model; `memory` then is None too.
+    a repository name left as it is. `release` is the verl release that is planned for. `model` is None when nothing is
+    known about the model; `memory` then is None too.
     """
 
     experiment: Experiment
     given: Mapping[str, Any]
     rows: Rows = field(default_factory=Rows)
     paths: Mapping[str, str] = field(default_factory=dict)
+    release: str = NEWEST_RELEASE
     decided: Mapping[str, Decision] = field(default_factory=dict)
     batches: Batches | None = None
     pools: tuple[Pool, ...] = ()
@@ -197,6 +201,11 @@ class Plan:
     def on_cpu(self) -> bool:
         """True for a run without accelerators."""
         return bool(self.experiment.hardware.on_cpu)
+
+    @property
+    def is_legacy(self) -> bool:
+        """True when verl's older trainer runs, the one without TransferQueue."""
+        return bool(self.get("algorithm.trainer") == "legacy")
 
     @property
     def gpus(self) -> int:

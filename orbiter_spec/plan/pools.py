@@ -2,8 +2,9 @@
 
 verl reserves three CPUs for every GPU bundle of a training pool and two for a standalone rollout replica, whatever is
 placed there (`max_colocate_count` in single_controller/ray/base.py and workers/rollout/replica.py). One more CPU goes
-to the TransferQueue controller, one to each of its storage units. Everything else holds no CPU, but for the reward
-manager `remote`: each of its workers starts as many scoring actors as there are workers.
+to the TransferQueue controller, one to each of its storage units; the older trainer does without them. Everything else
+holds no CPU, but for the reward manager `remote`: each of its workers starts as many scoring actors as there are
+workers.
 
 Replicas on the training GPUs exist in every mode, for verl serves from them between updates even when other nodes only
 generate. A standalone replica has a pool of its own, so GPUs left over by the division are not asked of Ray at all.
@@ -116,10 +117,9 @@ def _rollout_pool(plan: Plan) -> tuple[Pool, ...]:
 
 
 def _groups(plan: Plan) -> list[ActorGroup]:
-    groups = [
-        ActorGroup("TransferQueue controller", 1, 1),
-        ActorGroup("TransferQueue storage", _number(plan, "hardware.storage_units", STORAGE_UNITS), 1),
-    ]
+    storage = _number(plan, "hardware.storage_units", STORAGE_UNITS)
+    queue = [ActorGroup("TransferQueue controller", 1, 1), ActorGroup("TransferQueue storage", storage, 1)]
+    groups = [] if plan.is_legacy else queue
     if plan.get("rewards.manager") == "remote":
         workers = _number(plan, "rewards.workers", REWARD_WORKERS)
         groups.append(ActorGroup("reward scoring", workers * workers, 1))

@@ -48,7 +48,7 @@ def check(plan: Plan) -> Iterator[Finding]:
 
 def _finding(plan: Plan, route: str, role: str, prompts: int, minibatch: int) -> Finding:
     too_large = minibatch > prompts
-    whole = role == "train" and facts.separate(plan)
+    whole = plan.is_legacy or (role == "train" and facts.separate(plan))
     refused = whole or (too_large and not facts.is_dynamic(plan, f"hardware.{role}"))
     rows = -(-prompts // minibatch) * minibatch
     note = (

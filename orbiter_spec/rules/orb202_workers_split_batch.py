@@ -37,7 +37,7 @@ from orbiter_spec.rules.numbers import nearest_multiples
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare sequences a step with what the workers take together."""
-    if facts.is_dynamic(plan, "hardware.train"):
+    if facts.is_dynamic(plan, "hardware.train") and not plan.is_legacy:
         return
     unit, words = _least(plan)
     prompts, samples = facts.number(plan, "algorithm.batch.prompts"), facts.samples(plan)
@@ -57,8 +57,10 @@ def check(plan: Plan) -> Iterator[Finding]:
 
 def _least(plan: Plan) -> tuple[int, str]:
     """The sequences all workers take at least, 0 when the pool itself does not divide."""
+    copies = facts.shape(plan).data_parallel
+    if facts.is_dynamic(plan, "hardware.train"):
+        return copies, f"{copies} data-parallel workers of verl's older trainer"
     if facts.train_engine(plan) != "megatron":
         return plan.gpus, f"{plan.gpus} workers"
-    copies = facts.shape(plan).data_parallel
     micro = int(plan.get("hardware.train.micro_batch.sequences") or 1)
     return copies * micro, f"{copies} data-parallel workers of {micro}"

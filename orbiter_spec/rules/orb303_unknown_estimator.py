@@ -29,35 +29,19 @@ from collections.abc import Iterator
 from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules.finding import Finding
-
-KNOWN = (
-    "gae",
-    "grpo",
-    "grpo_vectorized",
-    "grpo_passk",
-    "rloo",
-    "rloo_vectorized",
-    "reinforce_plus_plus",
-    "reinforce_plus_plus_baseline",
-    "remax",
-    "opo",
-    "gpg",
-    "gdpo",
-    "optimal_token_baseline",
-    "tir_optimal_token_baseline",
-)
+from orbiter_spec.spec.names import ESTIMATORS
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the name with verl's."""
     name = str(plan.get("algorithm.estimator"))
-    if name in KNOWN:
+    if name in ESTIMATORS:
         return
-    close = nearest(name, KNOWN)
+    close = nearest(name, ESTIMATORS)
     registered = plan.get("agent.model.external_lib") is not None
     yield Finding(
         route="algorithm.estimator",
         note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
-        help=f"write {close}" if close else f"use one of {', '.join(KNOWN)}",
+        help=f"write {close}" if close else f"use one of {', '.join(ESTIMATORS)}",
         severity=Severity.WARNING if registered else Severity.ERROR,
     )

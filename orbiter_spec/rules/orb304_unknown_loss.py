@@ -29,33 +29,19 @@ from collections.abc import Iterator
 from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules.finding import Finding
-
-KNOWN = (
-    "vanilla",
-    "dppo_tv",
-    "dppo_kl",
-    "gspo",
-    "sapo",
-    "gpg",
-    "clip_cov",
-    "kl_cov",
-    "geo_mean",
-    "dro",
-    "cispo",
-    "bypass_mode",
-)
+from orbiter_spec.spec.names import LOSSES
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the name with verl's."""
     name = plan.get("algorithm.loss.kind")
-    if name is None or name in KNOWN:
+    if name is None or name in LOSSES:
         return
-    close = nearest(name, KNOWN)
+    close = nearest(name, LOSSES)
     registered = plan.get("agent.model.external_lib") is not None
     yield Finding(
         route="algorithm.loss.kind",
         note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
-        help=f"write {close}" if close else f"use one of {', '.join(KNOWN)}",
+        help=f"write {close}" if close else f"use one of {', '.join(LOSSES)}",
         severity=Severity.WARNING if registered else Severity.ERROR,
     )

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.plan.release import WITHOUT_REWARD_METRIC
 from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 
@@ -48,10 +49,11 @@ def check(plan: Plan) -> Iterator[Finding]:
             help="use 2 or more, such as 16",
             related=(("algorithm.filter_groups", "drops groups whose answers score the same"),),
         )
-    known = ("reward", "score", "acc", *(part.label for part in facts.reward_parts(plan)))
+    whole = () if plan.release in WITHOUT_REWARD_METRIC else ("reward",)
+    known = (*whole, "score", "acc", *(part.label for part in facts.reward_parts(plan)))
     plain = facts.reward_parts(plan) and plan.get("rewards.manager") in (None, "naive", "dapo")
     if metric is not None and metric not in known and plain:
-        close = nearest(metric, known)
+        close = "score" if metric == "reward" else nearest(metric, known)
         yield Finding(
             route="algorithm.filter_groups.metric",
             note=f"{metric!r} is no part of the reward" + (f"; did you mean {close!r}?" if close else ""),

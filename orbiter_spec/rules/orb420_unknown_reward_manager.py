@@ -29,18 +29,17 @@ from collections.abc import Iterator
 from orbiter_spec.diagnostics import nearest
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules.finding import Finding
-
-KNOWN = ("naive", "dapo", "gdpo", "remote", "rate_limited", "limited")
+from orbiter_spec.spec.names import REWARD_MANAGERS
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the name with verl's."""
     name = plan.get("rewards.manager")
-    if name is None or name in KNOWN or ":" in name:
+    if name is None or name in REWARD_MANAGERS or ":" in name:
         return
-    close = nearest(name, KNOWN)
+    close = nearest(name, REWARD_MANAGERS)
     yield Finding(
         route="rewards.manager",
         note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
-        help=f"use {', '.join(KNOWN[:-1])}",
+        help=f"use {', '.join(REWARD_MANAGERS[:-1])}",
     )

@@ -34,18 +34,17 @@ from collections.abc import Iterator
 from orbiter_spec.diagnostics import nearest
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules.finding import Finding
-
-KNOWN = ("hermes", "gpt-oss", "qwen3_coder", "glm", "seed", "minimax", "kimi", "deepseek_v4", "gemma4")
+from orbiter_spec.spec.names import TOOL_FORMATS
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the name with verl's parsers."""
     name = plan.get("agent.turns.tool_format")
-    if name is None or name in KNOWN:
+    if name is None or name in TOOL_FORMATS:
         return
-    close = nearest(name, KNOWN)
+    close = nearest(name, TOOL_FORMATS)
     yield Finding(
         route="agent.turns.tool_format",
         note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
-        help=f"write {close}" if close else f"use {', '.join(KNOWN)}",
+        help=f"write {close}" if close else f"use {', '.join(TOOL_FORMATS)}",
     )

@@ -34,7 +34,7 @@ AlgorithmName = Literal[
     "optimal-token-baseline",
     "tir-optimal-token-baseline",
 ]
-Aggregation = Literal["token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"]
+Aggregation = Literal["token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"]
 KlEstimator = Literal["kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3", "full", "kl+", "k1+", "low_var_kl+", "k3+"]
 
 
@@ -325,6 +325,11 @@ class Algorithm(Section):
 
     name: AlgorithmName = Field(description="Algorithm by the field's name; it decides what is left out below.")
     estimator: str | None = Field(None, description="verl advantage estimator. Left out: the algorithm's.")
+    trainer: Literal["v1", "legacy"] | None = Field(
+        None,
+        description="verl's trainer: v1, or legacy, the older one, which alone feeds ReMax, GDPO, token baselines and "
+        "preference feedback. Left out: v1, and legacy where nothing else will do.",
+    )
     learning_rate: PositiveFloat | None = Field(None, description="Peak learning rate. Left out: 1e-6.")
     optimizer: Optimizer | None = Field(None, description="The optimiser and its schedule. Left out: AdamW, constant.")
     epochs: PositiveInt | None = Field(None, description="Passes over the training rows. Left out: 1.")

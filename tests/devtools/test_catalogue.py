@@ -12,6 +12,7 @@ import pytest
 from orbiter_spec.devtools.catalogue import TARGETS, build, installed_config_dir, main
 from orbiter_spec.devtools.catalogue_classes import Sources, takes_mapping
 from orbiter_spec.devtools.catalogue_comments import comments
+from orbiter_spec.devtools.releases import FetchError, config_dir
 from orbiter_spec.lower.target import TARGET_VERSIONS
 
 needs_verl = pytest.mark.skipif(find_spec("verl") is None or find_spec("hydra") is None, reason="verl is not installed")
@@ -26,6 +27,17 @@ def test_catalogue_of_the_installed_release_is_up_to_date() -> None:
         assert (folder / name).read_text(encoding="utf-8") == text, (
             f"run python -m orbiter_spec.devtools.catalogue {folder.name}"
         )
+
+
+@needs_verl
+@pytest.mark.parametrize("release", [release for release in TARGET_VERSIONS if release != version("verl")])
+def test_catalogue_of_an_unpacked_release_is_up_to_date(release: str) -> None:
+    try:
+        folder = config_dir(release)
+    except FetchError as problem:
+        pytest.skip(str(problem))
+    for name, text in build(folder).items():
+        assert (TARGETS / release / name).read_text(encoding="utf-8") == text, name
 
 
 def test_every_target_has_a_folder_and_no_other_is_there() -> None:

@@ -111,9 +111,9 @@ values = st.recursive(
 )
 
 
-def settings(engine: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Up to eight settings for `engine` that do not contradict each other."""
-    target = load_target()
+def settings(engine: str, release: str = "0.9.1") -> st.SearchStrategy[dict[str, Any]]:
+    """Up to eight settings for `engine` of a release that do not contradict each other."""
+    target = load_target(release)
     leaves = [key for key in target.keys(engine) if key != "model_engine"]
     known = st.sampled_from(leaves)
     below = known.map(lambda key: f"{key}.deep.er")

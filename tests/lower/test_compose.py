@@ -13,13 +13,13 @@ from omegaconf.errors import OmegaConfBaseException
 
 from orbiter_spec.lower.compose import REMOVED, ComposeError, compose, dump_verl_yaml
 from orbiter_spec.lower.overrides import parse_override
-from orbiter_spec.lower.target import load_target
+from orbiter_spec.lower.target import TARGET_VERSIONS, load_target
 from orbiter_spec.lower.tree import same
 from tests.lower.oracle import CORPUS, ENGINES, applied, composed, updated
 from tests.lower.strategies import settings as random_settings
 
 TARGET = load_target("0.9.1")
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def corpus() -> list[Any]:
@@ -47,10 +47,11 @@ def order(node: Any) -> Any:
     return [(key, order(value)) for key, value in node.items()] if isinstance(node, dict) else None
 
 
+@pytest.mark.parametrize("release", TARGET_VERSIONS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_defaults_and_their_order(engine: str) -> None:
-    theirs = composed([f"model_engine={engine}"])
-    ours = compose(TARGET, engine, {})
+def test_defaults_and_their_order(engine: str, release: str) -> None:
+    theirs = composed([f"model_engine={engine}"], release)
+    ours = compose(load_target(release), engine, {})
     assert same(ours, theirs)
     assert order(ours) == order(theirs)
 
@@ -74,16 +75,17 @@ def test_launch_commands(entry: Any) -> None:
     assert order(ours) == order(theirs)
 
 
+@pytest.mark.parametrize("release", TARGET_VERSIONS)
 @SLOW
 @given(data=st.data(), engine=st.sampled_from(ENGINES))
-def test_random_settings(data: st.DataObject, engine: str) -> None:
-    chosen = data.draw(random_settings(engine))
+def test_random_settings(data: st.DataObject, engine: str, release: str) -> None:
+    chosen = data.draw(random_settings(engine, release))
     try:
-        theirs = updated(engine, chosen)
+        theirs = updated(engine, chosen, release)
     except (OmegaConfBaseException, TypeError, RecursionError):
         # Interpolations in a loop or into a null, a list on top of a mapping.
         assume(False)
-    assert same(compose(TARGET, engine, chosen), theirs)
+    assert same(compose(load_target(release), engine, chosen), theirs)
 
 
 def test_mappings_merge_lists_replace_and_null_clears() -> None:

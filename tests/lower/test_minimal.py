@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from orbiter_spec.lower.compose import REMOVED, ComposeError, compose, minimal_overrides
 from orbiter_spec.lower.overrides import OverrideError
-from orbiter_spec.lower.target import load_target
+from orbiter_spec.lower.target import TARGET_VERSIONS, load_target
 from orbiter_spec.lower.tree import same
 from tests.lower.oracle import ENGINES, applied, composed
 from tests.lower.strategies import settings as random_settings
 from tests.lower.test_compose import corpus, overrides_of, settings_of
 
 TARGET = load_target("0.9.1")
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("entry", corpus(), ids=lambda entry: entry["id"])
@@ -28,16 +28,18 @@ def test_launch_commands(entry: Any) -> None:
     assert same(applied(shortest), compose(TARGET, engine, chosen))
 
 
+@pytest.mark.parametrize("release", TARGET_VERSIONS)
 @SLOW
 @given(data=st.data(), engine=st.sampled_from(ENGINES))
-def test_random_settings(data: st.DataObject, engine: str) -> None:
-    chosen = data.draw(random_settings(engine))
+def test_random_settings(data: st.DataObject, engine: str, release: str) -> None:
+    target = load_target(release)
+    chosen = data.draw(random_settings(engine, release))
     try:
-        ours = compose(TARGET, engine, chosen)
-        shortest = minimal_overrides(TARGET, engine, chosen)
+        ours = compose(target, engine, chosen)
+        shortest = minimal_overrides(target, engine, chosen)
     except (ComposeError, OverrideError):
         assume(False)
-    assert same(applied(shortest), ours)
+    assert same(applied(shortest, release), ours)
 
 
 @pytest.mark.parametrize("entry", corpus()[::6], ids=lambda entry: entry["id"])

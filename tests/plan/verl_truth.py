@@ -74,16 +74,16 @@ def _defaults(engine: str) -> Any:
 
 
 def ask_verl(config: Any) -> Truth:
-    """Everything that `TaskRunnerV1.run` would reserve for `config`."""
+    """Everything that verl's task runner, the newer or the older one, would reserve for `config`."""
     truth = Truth()
     with _without_ray(truth):
-        manager, trainer = _trainer_pools(config, truth)
+        manager, trainer = _trainer_pools(config, truth) if config.trainer.use_v1 else _legacy_pools(config, truth)
         _hybrid_replicas(config, trainer, manager, truth)
         if config.trainer.v1.trainer_mode in MODES_WITH_SEPARATE_POOL:
             _replicas(config, None, len(truth.replicas), truth)
         _reward_model(config, manager, truth)
         _teachers(config, manager, truth)
-    truth.actor_cpus = storage_cpus(config) + _reward_cpus(config)
+    truth.actor_cpus = _reward_cpus(config) + (storage_cpus(config) if config.trainer.use_v1 else 0)
     return truth
 
 
@@ -97,6 +97,27 @@ def _trainer_pools(config: Any, truth: Truth) -> tuple[Any, Any]:
         trainer._enable_hybrid_replicas = bool(config.actor_rollout_ref.get("hybrid_engine", True))
     trainer._init_resource_pool_mgr()
     manager = trainer.resource_pool_manager
+    _create(config, manager, truth)
+    return manager, trainer
+
+
+def _legacy_pools(config: Any, truth: Truth) -> tuple[Any, Any]:
+    """The pools of main_ppo_v0, which gives the critic a role whether it is needed or not."""
+    from verl.trainer.main_ppo_v0 import BaseTaskRunner
+    from verl.trainer.ppo.utils import Role, need_critic
+
+    runner = BaseTaskRunner()
+    runner.add_actor_rollout_worker(config)
+    if need_critic(config):
+        runner.mapping[Role.Critic] = "global_pool"
+    runner.add_reward_model_resource_pool(config)
+    runner.add_teacher_model_resource_pool(config)
+    manager = runner.init_resource_pool_mgr(config)
+    _create(config, manager, truth)
+    return manager, runner
+
+
+def _create(config: Any, manager: Any, truth: Truth) -> None:
     manager.create_resource_pool()
     truth.pools = {name: list(nodes) for name, nodes in manager.resource_pool_spec.items()}
     truth.roles = {str(role) for role in manager.mapping}
@@ -105,7 +126,6 @@ def _trainer_pools(config: Any, truth: Truth) -> tuple[Any, Any]:
     used |= {"teacher_pool"} if "teacher_pool" in truth.pools else set()
     for name in used & set(truth.pools):
         manager.resource_pool_dict[name].get_placement_groups()
-    return manager, trainer
 
 
 def _hybrid_replicas(config: Any, trainer: Any, manager: Any, truth: Truth) -> None:

@@ -97,7 +97,7 @@ SPECS: dict[str, tuple[str, str]] = {
         "algorithm: {name: grpo-passk, batch: {samples_per_prompt: 1}}",
         "ORB301@algorithm.batch.samples_per_prompt",
     ),
-    "A115": ("algorithm: {name: gdpo}", "ORB302@algorithm.name"),
+    "A115": ("algorithm: {name: gdpo, trainer: v1}", "ORB302@algorithm.trainer"),
     "A120": ("run: {checkpoint: {resume: four-workers/global_step_10}}", "ORB120@run.checkpoint.resume"),
     "B013": ("hardware: {train: {prefix_grouper: true}}", "ORB322@hardware.train.prefix_grouper"),
     "B014": (
@@ -124,7 +124,10 @@ SPECS: dict[str, tuple[str, str]] = {
         "algorithm: {loss: {aggregation: seq-mean-token-sum-norm}}",
         "ORB311@algorithm.loss.aggregation",
     ),
-    "B028": ("algorithm: {name: ppo, preference_feedback: {method: pow}}", "ORB313@algorithm.preference_feedback"),
+    "B028": (
+        "algorithm: {name: ppo, trainer: v1, preference_feedback: {method: pow}}",
+        "ORB313@algorithm.preference_feedback",
+    ),
     "B029": (
         "algorithm: {rollout_correction: {bypass: true, importance: token}}",
         "ORB316@algorithm.rollout_correction.importance",

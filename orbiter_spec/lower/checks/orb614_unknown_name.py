@@ -30,70 +30,27 @@ from typing import Any
 from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.lower.checks.finding import KeyFinding
 from orbiter_spec.lower.checks.roles import uses_critic
+from orbiter_spec.spec.names import AGGREGATIONS, ESTIMATORS, LOSSES, REWARD_MANAGERS, TOOL_FORMATS, TRAINER_MODES
 
 ACTOR = "actor_rollout_ref.actor"
 KL = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
 KL_NAMES = (*KL, *(f"{name}+" for name in KL))
 REGISTERED = ("algorithm.adv_estimator", f"{ACTOR}.policy_loss.loss_mode")
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "trainer.v1.trainer_mode": ("sync", "colocate_async", "separate_async"),
+    "trainer.v1.trainer_mode": TRAINER_MODES,
     "trainer.resume_mode": ("auto", "disable", "resume_path"),
     "trainer.v1.sampler.max_off_policy_strategy": ("drop", "wait"),
-    "algorithm.adv_estimator": (
-        "gae",
-        "grpo",
-        "grpo_vectorized",
-        "grpo_passk",
-        "rloo",
-        "rloo_vectorized",
-        "reinforce_plus_plus",
-        "reinforce_plus_plus_baseline",
-        "remax",
-        "opo",
-        "gpg",
-        "gdpo",
-        "optimal_token_baseline",
-        "tir_optimal_token_baseline",
-    ),
+    "algorithm.adv_estimator": ESTIMATORS,
     "algorithm.kl_penalty": KL_NAMES,
     "algorithm.kl_ctrl.type": ("fixed", "adaptive"),
     f"{ACTOR}.kl_loss_type": KL_NAMES,
-    f"{ACTOR}.policy_loss.loss_mode": (
-        "vanilla",
-        "dppo_tv",
-        "dppo_kl",
-        "gspo",
-        "sapo",
-        "gpg",
-        "clip_cov",
-        "kl_cov",
-        "geo_mean",
-        "dro",
-        "cispo",
-        "bypass_mode",
-    ),
-    f"{ACTOR}.loss_agg_mode": (
-        "token-mean",
-        "token-sum",
-        "seq-mean-token-sum",
-        "seq-mean-token-mean",
-        "seq-mean-token-sum-norm",
-    ),
+    f"{ACTOR}.policy_loss.loss_mode": LOSSES,
+    f"{ACTOR}.loss_agg_mode": AGGREGATIONS,
     f"{ACTOR}.strategy": ("fsdp", "fsdp2", "fsdp_turbo", "megatron", "veomni", "torchtitan", "automodel"),
     "critic.strategy": ("fsdp", "fsdp2", "fsdp_turbo", "megatron", "veomni", "torchtitan", "automodel"),
     "actor_rollout_ref.rollout.name": ("vllm", "sglang", "trtllm", "hf", "???"),
-    "actor_rollout_ref.rollout.multi_turn.format": (
-        "hermes",
-        "gpt-oss",
-        "qwen3_coder",
-        "glm",
-        "seed",
-        "minimax",
-        "kimi",
-        "deepseek_v4",
-        "gemma4",
-    ),
-    "reward.reward_manager.name": ("naive", "dapo", "gdpo", "remote", "rate_limited", "limited"),
+    "actor_rollout_ref.rollout.multi_turn.format": TOOL_FORMATS,
+    "reward.reward_manager.name": REWARD_MANAGERS,
     "reward.reward_manager.source": ("register", "importlib"),
     "algorithm.pf_ppo.reweight_method": ("pow", "max_min", "max_random"),
     "algorithm.rollout_correction.loss_type": ("ppo_clip", "reinforce"),
