@@ -60,6 +60,13 @@ def reward_files(state: Compilation) -> dict[str, str]:
     return {"rewards.json": as_json(_declared(state.plan, state.inputs)), **modules}
 
 
+def write_reward_path(state: Compilation, folder: Path) -> None:
+    """What scores in a compiled folder, alone: rewards.json, the modules beside it and the users' code."""
+    assert state.inputs is not None
+    write_texts(folder, reward_files(state))
+    _copy_files(state.inputs, folder)
+
+
 def _declared(plan: Plan, inputs: Inputs) -> dict[str, Any]:
     """What the parts share stands beside them, where it is written."""
     rewards = plan.experiment.rewards
@@ -77,10 +84,14 @@ def _declared(plan: Plan, inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def _write_inputs(inputs: Inputs, stage: Path) -> None:
+def _copy_files(inputs: Inputs, stage: Path) -> None:
     for name, source in inputs.copies.items():
         (stage / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, stage / name)
+
+
+def _write_inputs(inputs: Inputs, stage: Path) -> None:
+    _copy_files(inputs, stage)
     if inputs.builtin_model:
         from orbiter_spec.data.tiny_model import write_tiny_model
 

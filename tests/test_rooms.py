@@ -21,6 +21,7 @@ KNOWS: dict[str, set[str]] = {
     "launch": {"lower", "plan", "diagnostics"},
     "report": {"launch", "lower", "diagnostics"},
     "train": {"api", "data", "runtime", "launch", "diagnostics"},
+    "trial": {"assemble", "compiler", "data", "spec", "source", "diagnostics"},
     "rehearse": {"compiler", "runner", "launch", "plan", "data", "spec", "diagnostics"},
 }
 HEAVY = {"torch", "ray", "verl", "hydra", "omegaconf", "pandas", "transformers", "matplotlib", "datasets"}

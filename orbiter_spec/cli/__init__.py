@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "score the validation rows, of the model or of a checkpoint",
     "export": "write a checkpoint as a Hugging Face folder",
     "report": "show what happened in a run, or compare several",
+    "rewards": "try the declared rewards on known answers",
     "import": "turn a verl launch script into a spec",
     "explain": "say where a verl key comes from, or what a rule means",
     "diff": "compare two specs or compiled folders as verl configurations",
