@@ -21,6 +21,7 @@ from orbiter_spec.launch.command import run_environment
 from orbiter_spec.launch.failure import TAIL_BYTES, explain_failure
 from orbiter_spec.launch.interrupts import Interrupts
 from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
+from orbiter_spec.launch.machine import MachineLog
 from orbiter_spec.launch.metrics import Attempt, MetricsFollower, merge_attempts, read_records
 from orbiter_spec.launch.metrics_parquet import write_parquet
 from orbiter_spec.launch.plot import draw, write_image
@@ -106,6 +107,7 @@ def _start(run: Run) -> Session:
     session = Session.start(job, run_environment(run.config, run.folder, run.attempt, scratch, os.environ))
     pid = session.process.pid
     _store(run, state=State.RUNNING, pid=pid, pid_started=start_time(pid))
+    tell(run.reporter.begin, run.folder)
     tell(run.reporter.phase, "starting verl")
     return session
 
@@ -113,11 +115,13 @@ def _start(run: Run) -> Session:
 def _watch(run: Run, session: Session, interrupts: Interrupts) -> None:
     """Carry metrics and signs of life until the session has ended."""
     follower = MetricsFollower(run.folder.logs, run.attempt, run.folder.metrics)
+    machine = MachineLog(run.folder.machine)
     while not session.ended:
         session.poll(POLL_SECONDS)
         _take_metrics(run, follower)
         _take_output(run)
         _take_demand(run, session)
+        machine.poll(run.status.step)
         run.verdict = run.verdict or run.watchdog.verdict()
         if interrupts.count or run.verdict:
             if "stop" not in session.orders:
@@ -125,6 +129,7 @@ def _watch(run: Run, session: Session, interrupts: Interrupts) -> None:
             session.ask("stop")
         if interrupts.count > 1:
             session.ask("kill")
+    machine.close()
     _take_metrics(run, follower)
 
 

@@ -1,7 +1,7 @@
 """What a person sees while a run goes on.
 
-A terminal gets one live line of progress below a table of steps; anything else gets one plain line a step, without
-colour or control characters, that `grep` understands. Both are told the same things, through `Reporter`.
+A terminal gets a live view (`live.py`); anything else gets one plain line a step, without colour or control characters,
+that `grep` understands. Both are told the same things, through `Reporter`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from orbiter_spec.launch.reading import Reading
+from orbiter_spec.launch.run_folder import RunFolder
 
 Clock = Callable[[], float]
 
 
 class Reporter(Protocol):
     """Told of what happens in a run."""
+
+    def begin(self, folder: RunFolder) -> None:
+        """A run starts on this machine, in `folder`."""
 
     def phase(self, text: str) -> None:
         """Something that takes more than a second begins."""
@@ -35,6 +39,9 @@ class Reporter(Protocol):
 
 class Silent:
     """Says nothing: for programs that use the library."""
+
+    def begin(self, folder: RunFolder) -> None:
+        """Nothing."""
 
     def phase(self, text: str) -> None:
         """Nothing."""
@@ -99,14 +106,16 @@ def step_line(reading: Reading, total_steps: int | None, seconds_left: float | N
     """One step, on one line; a number verl did not measure is left out."""
     of = f"/{total_steps}" if total_steps else ""
     parts = [
-        ("reward", reading.reward, ""),
-        ("kl", reading.kl, ""),
-        ("entropy", reading.entropy, ""),
-        ("tokens", reading.response_tokens, ""),
-        ("s/step", reading.seconds, ""),
-        ("tokens/s", reading.tokens_per_second_per_gpu, ""),
+        ("reward", reading.reward),
+        *(reading.parts.items() if len(reading.parts) > 1 else ()),
+        ("kl", reading.kl),
+        ("entropy", reading.entropy),
+        ("tokens", reading.response_tokens),
+        ("s/step", reading.seconds),
+        ("tokens/s", reading.tokens_per_second_per_gpu),
+        ("GB", reading.memory_gb),
     ]
-    shown = "  ".join(f"{name} {number(value)}" for name, value, _ in parts if value is not None)
+    shown = "  ".join(f"{name} {number(value)}" for name, value in parts if value is not None)
     left = f"  left {duration(seconds_left)}" if seconds_left is not None else ""
     return f"step {reading.step}{of}  {shown}{left}"
 
@@ -130,6 +139,9 @@ class PlainReporter:
         except (BrokenPipeError, ValueError):
             self._stream = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115 the reader has gone, training goes on
 
+    def begin(self, folder: RunFolder) -> None:
+        """Nothing: the folder is named at the end."""
+
     def phase(self, text: str) -> None:
         """Begin something slow."""
         self._say(text)
@@ -150,53 +162,14 @@ class PlainReporter:
         """Nothing moves."""
 
 
-class LiveReporter:
-    """A line of progress at the bottom of a terminal; validations and notes stay above it."""
-
-    def __init__(self, stream: IO[str] | None = None, clock: Clock = time.monotonic) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        self._console = Console(file=stream or sys.stdout, highlight=False)
-        self._pace = Pace(clock)
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=self._console, transient=True)
-        self._task = self._progress.add_task("starting", total=None)
-        self._progress.start()
-
-    def phase(self, text: str) -> None:
-        """Begin something slow."""
-        self._progress.update(self._task, description=_escaped(text))
-
-    def reading(self, reading: Reading, total_steps: int | None) -> None:
-        """Move the bar; keep a line of validation."""
-        if reading.is_training:
-            self._pace.step(reading.step)
-            left = self._pace.seconds_left(total_steps, reading.seconds)
-            line = _escaped(step_line(reading, total_steps, left))
-            self._progress.update(self._task, description=line, completed=reading.step, total=total_steps)
-        if reading.validation:
-            self.note(validation_line(reading))
-
-    def note(self, text: str) -> None:
-        """A line that stays."""
-        self._progress.console.print(text, markup=False, soft_wrap=True)
-
-    def close(self) -> None:
-        """Remove the live line."""
-        self._progress.stop()
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
 def make_reporter(stream: IO[str] | None = None) -> Reporter:
     """A live reporter for a terminal, a plain one for anything else."""
     stream = stream or sys.stdout
-    return LiveReporter(stream) if stream.isatty() else PlainReporter(stream)
+    if not stream.isatty():
+        return PlainReporter(stream)
+    from orbiter_spec.launch.live import LiveReporter
+
+    return LiveReporter(stream)
 
 
 def closing_lines(folder: Path, log: Path, state: str, reason: str | None, plot: str, notes: list[str]) -> str:

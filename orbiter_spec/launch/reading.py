@@ -17,7 +17,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "response_tokens": ("response_length/mean", "response_length_non_aborted/mean"),
     "seconds": ("timing_s/step", "perf/time_per_step"),
     "tokens_per_second_per_gpu": ("perf/throughput",),
+    "memory_gb": ("actor/perf/max_memory_allocated_gb", "perf/max_memory_allocated_gb"),
 }
+PART, MEAN = "reward/", "/mean"
 VALIDATION = "val-core/"
 
 
@@ -32,6 +34,8 @@ class Reading:
     response_tokens: float | None = None
     seconds: float | None = None
     tokens_per_second_per_gpu: float | None = None
+    memory_gb: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
     validation: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -48,7 +52,17 @@ class Reading:
 def read(record: Record) -> Reading:
     """The numbers of `record` that people watch."""
     found = {name: next((float(record[key]) for key in keys if key in record), None) for name, keys in NAMES.items()}
-    return Reading(int(record["step"]), validation=validation_scores(record), **found)
+    return Reading(int(record["step"]), validation=validation_scores(record), parts=reward_parts(record), **found)
+
+
+def reward_parts(record: Record) -> dict[str, float]:
+    """Mean of each part of the reward, before its weight; what a part reports beside its score is left out."""
+    found = {key[len(PART) : -len(MEAN)]: value for key, value in record.items() if _is_part(key)}
+    return {name: float(value) for name, value in found.items() if "/" not in name}
+
+
+def _is_part(key: str) -> bool:
+    return key.startswith(PART) and key.endswith(MEAN)
 
 
 def validation_scores(record: Record) -> dict[str, float]:

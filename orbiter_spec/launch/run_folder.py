@@ -52,6 +52,11 @@ class RunFolder:
         return self.logs / "verl.log"
 
     @property
+    def machine(self) -> Path:
+        """How busy the machine was, a line every few seconds."""
+        return self.logs / "machine.jsonl"
+
+    @property
     def metrics(self) -> Path:
         """One JSON object a step, over all attempts."""
         return self.path / "metrics.jsonl"

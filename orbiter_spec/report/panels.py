@@ -108,10 +108,21 @@ PANELS: tuple[Panel, ...] = (
         about="On its GPU; without one, main memory.",
     ),
     Panel(
+        "use",
+        "Use of the machine",
+        "%",
+        (("machine/cpu_percent", "cores"), ("machine/gpu_percent", "GPUs")),
+        about="Mean over each step, of the machine that the run was started on.",
+    ),
+    Panel(
         "cpu_memory",
         "Main memory",
         "GB",
-        (("actor/perf/cpu_memory_used_gb", "used"), ("perf/cpu_memory_used_gb", "used")),
+        (
+            ("actor/perf/cpu_memory_used_gb", "used"),
+            ("perf/cpu_memory_used_gb", "used"),
+            ("machine/memory_gb", "used"),
+        ),
         first=True,
         about="In use on the training node, by all programs.",
     ),

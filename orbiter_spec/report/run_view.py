@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Place
+from orbiter_spec.launch.machine import use_by_step
 from orbiter_spec.launch.metrics import Record, read_records
 from orbiter_spec.launch.progress import duration, number
 from orbiter_spec.launch.reading import curve
@@ -50,7 +51,9 @@ class RunView:
     @cached_property
     def metrics(self) -> dict[str, Line]:
         """Every metric by verl's name."""
-        return by_metric(self.records)
+        steps = {record["step"] for record in self.records}
+        use = [record for record in use_by_step(self.folder.machine) if record["step"] in steps]
+        return by_metric([*self.records, *use])
 
     @property
     def state(self) -> str:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from orbiter_spec.launch.live import LiveReporter
 from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
 from orbiter_spec.launch.plot import draw, write_image
-from orbiter_spec.launch.progress import LiveReporter, Pace, PlainReporter, duration, make_reporter, number
+from orbiter_spec.launch.progress import Pace, PlainReporter, duration, make_reporter, number
 from orbiter_spec.launch.reading import Reading
 
 
