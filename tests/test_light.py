@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.report.generate import make_run
+
 HEAVY = ["torch", "ray", "verl", "hydra", "omegaconf", "pandas", "transformers", "matplotlib", "numpy"]
 LOADED = "import sys, json; print(json.dumps([name for name in {heavy!r} if name in sys.modules]))"
 
@@ -36,6 +38,22 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
 @pytest.mark.parametrize("args", [("--help",), ("schema",), ("validate", "--help")])
 def test_help_and_schema_load_nothing_heavy(args: tuple[str, ...], tmp_path: Path) -> None:
     assert loaded_after(command(*args), tmp_path) == []
+
+
+@pytest.mark.parametrize("args", [("runs",), ("report", "--help"), ("evaluate", "--help"), ("export", "--help")])
+def test_looking_at_runs_loads_nothing_heavy(args: tuple[str, ...], tmp_path: Path) -> None:
+    assert loaded_after(command(*args), tmp_path) == []
+
+
+def test_the_doctor_and_the_page_of_a_run_load_nothing_heavy(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", steps=3)
+    code = (
+        "from pathlib import Path\n"
+        "from orbiter_spec.launch.doctor import examine\nexamine(Path('.'))\n"
+        "from orbiter_spec.report.page import write_page\nfrom orbiter_spec.report.run_view import read_runs\n"
+        f"write_page(Path('page.html'), read_runs([Path({str(run)!r})])[0])"
+    )
+    assert loaded_after(code, tmp_path) == []
 
 
 def test_validate_and_compile_load_nothing_heavy(project: Path) -> None:
