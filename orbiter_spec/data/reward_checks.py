@@ -1,4 +1,4 @@
-"""What is wrong with the parts of `rewards` beside their functions: gates, bounds, judges, and what they look for in rows.
+"""What is wrong with the parts of `rewards` beside their functions: gates, bounds, judges, and what they seek in rows.
 
 Nothing is called and nobody is asked; a judge's rubric is parsed as the run will parse it.
 """
@@ -179,8 +179,10 @@ def _check_address(address: str, route: Route, document: Document) -> Iterator[D
     elif parts.path.rstrip("/").endswith("/chat/completions"):
         help = f"write {address.rstrip('/').removesuffix('/chat/completions')}"
         yield Diagnostic("ORB484", "the address ends in what is added to it", document.place(route), help=help)
-    if parts.username or parts.password or any(
-        word in name.lower() for name in parse_qs(parts.query) for word in SECRET_WORDS
+    if (
+        parts.username
+        or parts.password
+        or any(word in name.lower() for name in parse_qs(parts.query) for word in SECRET_WORDS)
     ):
         yield _secret(route, document)
 
