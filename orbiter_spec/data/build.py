@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -17,7 +17,8 @@ from pathlib import Path
 
 from orbiter_spec.data.convert import Converter
 from orbiter_spec.data.draw import Chosen
-from orbiter_spec.data.pipeline import Context, StepError, in_batches, run_steps
+from orbiter_spec.data.flow import Flow
+from orbiter_spec.data.pipeline import Batch, Context, StepError, in_batches
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
 from orbiter_spec.data.read import Row, read_rows
@@ -29,13 +30,24 @@ from orbiter_spec.data.write import ParquetSink, UnfitRowsError
 TRAIN, VALIDATION = "train", "validation"
 
 
-def build(request: DatasetRequest, out: Path, *, context: Context | None = None) -> BuildResult:
+def build(
+    request: DatasetRequest,
+    out: Path,
+    *,
+    context: Context | None = None,
+    workers: int = 1,
+    checkpoints: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> BuildResult:
     """Write `train.parquet` and, where the request has validation rows, `validation.parquet` into `out`.
 
     With problems, no file is written or replaced and `files` is empty. Errors of the disk are raised as OSError.
-    `context` is what steps of the pipeline may know; left out, they know the request.
+    `context` is what steps of the pipeline may know; left out, they know the request. Steps run in as many processes as
+    `workers`, with the same bytes for any number. With `checkpoints`, a folder, a build that was killed goes on where
+    it was. `progress` is called after every batch.
     """
-    return _Build(request, out, quick=False, context=context or step_context(request)).run()
+    flow = Flow(context or step_context(request), workers, checkpoints)
+    return _Build(request, out, quick=False, flow=flow, progress=progress).run()
 
 
 def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
@@ -46,12 +58,21 @@ def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
     the first 200 rows of each source, as far as the first step that would run code of the user's; how many rows a
     pipeline leaves is not known before it has run.
     """
-    return _Build(request, None, quick=quick, context=step_context(request, light=quick)).run()
+    return _Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick))).run()
 
 
 def step_context(request: DatasetRequest, *, light: bool = False) -> Context:
     """What steps know of `request`."""
-    return Context(seed=request.seed, columns=request.columns, folder=request.folder, light=light)
+    return Context(seed=request.seed, columns=request.columns, folder=request.folder, light=light, request=request)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a build is: rows read, rows built, and the steps with what they have done so far."""
+
+    rows_read: int
+    rows_built: int
+    steps: tuple[StepReport, ...]
 
 
 @dataclass
@@ -59,8 +80,8 @@ class _Build:
     request: DatasetRequest
     out: Path | None
     quick: bool
-    context: Context
-    steps: list[StepReport] = field(default_factory=list)
+    flow: Flow
+    progress: Callable[[Progress], None] | None = None
     problems: Problems = field(default_factory=Problems)
     sinks: dict[str, ParquetSink] = field(default_factory=dict)
     read: Counter[tuple[str, SourceRequest]] = field(default_factory=Counter)
@@ -83,12 +104,12 @@ class _Build:
         finally:
             for sink in self.sinks.values():
                 sink.discard()
-            for spool in self.context.aside:
+            for spool in self.flow.context.aside:
                 spool.close()
         train, validation = self._counts()
         exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
         exact = exact and not (self.quick and self.request.pipeline)
-        return BuildResult(train, validation, self.problems.diagnostics(), files, exact, tuple(self.steps))
+        return BuildResult(train, validation, self.problems.diagnostics(), files, exact, tuple(self.flow.reports))
 
     def _take_all(self) -> None:
         with ExitStack() as stack:
@@ -104,13 +125,13 @@ class _Build:
             return
         rows: Iterable[Row] = self._through_steps()
         if self.request.fraction is not None and self.out is not None:
-            spool = stack.enter_context(spooled(in_batches(rows), self.context.scratch))
+            spool = stack.enter_context(spooled(in_batches(rows), self.flow.context.scratch))
             count = validation_count(spool.rows, self.request.fraction, self.request.validation_limit)
             aside = Chosen(spool.rows, count, self.request.seed)
             self._deal(chain.from_iterable(spool), aside)
         else:
             self._deal(rows, frozenset())
-        for batches in self.context.aside:
+        for batches in self.flow.context.aside:
             for row in chain.from_iterable(batches):
                 self._take(row, VALIDATION)
 
@@ -119,10 +140,18 @@ class _Build:
             self._take(row, VALIDATION if position in aside else TRAIN)
 
     def _through_steps(self) -> Iterator[Row]:
-        flow, self.steps = run_steps(
-            in_batches(self._rows(TRAIN, self.request.train)), self.request.pipeline, self.context
-        )
-        return chain.from_iterable(flow)
+        batches = in_batches(self._rows(TRAIN, self.request.train))
+        return chain.from_iterable(self._told(self.flow.run(self._told(batches), self.request.pipeline)))
+
+    def _told(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Batches, with progress told after each."""
+        for batch in batches:
+            yield batch
+            if self.progress is not None:
+                self.progress(self._so_far())
+
+    def _so_far(self) -> Progress:
+        return Progress(self.read.total(), self.rows.total(), tuple(self.flow.reports))
 
     def _finish(self) -> tuple[Path, ...]:
         """All files are complete before the first gets its name."""
@@ -173,10 +202,10 @@ class _Build:
             if not self.read[key] and key[1] not in failed:
                 message = f"dataset has no rows: {key[1].label}"
                 self.problems.add(key[1], "ORB413", message, help="give the file rows, or leave it out")
-        if self.out is not None and self.steps and not self.rows[TRAIN] and not self.problems.any:
+        if self.out is not None and self.flow.reports and not self.rows[TRAIN] and not self.problems.any:
             place = self.request.pipeline[-1].place
             message = "the pipeline leaves no rows to train on"
-            self.problems.add(self.request.train[0], "ORB413", message, place=place, note=_dropped(self.steps))
+            self.problems.add(self.request.train[0], "ORB413", message, place=place, note=_dropped(self.flow.reports))
         if self.request.fraction is not None and not self.problems.any and self.rows.total() < 2:
             message = "dataset has one row, and a share of it cannot be set aside"
             self.problems.add(self.request.train[0], "ORB413", message, help="leave validation out, or name a file")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from orbiter_spec.data.read import Row
-from orbiter_spec.data.request import Columns, StepReport, StepRequest
+from orbiter_spec.data.request import Columns, DatasetRequest, StepReport, StepRequest
 from orbiter_spec.data.spool import Spool
 
 STEPS = (
@@ -56,17 +56,26 @@ class StepError(Exception):
         self.note = note
         self.help = help
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _step_error, (str(self), self.id, self.note, self.help, self.request)
+
+
+def _step_error(message: str, id: str, note: str, help: str, request: StepRequest | None) -> StepError:
+    error = StepError(message, id=id, note=note, help=help)
+    error.request = request
+    return error
+
 
 @dataclass(frozen=True)
 class Context:
     """What a step may know beside its settings.
 
-    `seed` is the dataset's. `columns` are the names that the spec gives; `steps.columns` finds the others row by row.
-    `folder` is where relative paths of the spec start, `scratch` an empty folder for what does not fit in memory, and
-    `cache` one that outlives the build (None: there is none). `light` is true when rows are only looked at: no code of
-    the user's runs, nothing is asked over a network, no tokenizer is loaded. With `offline` rows are built, and a
-    teacher's answers are those it has given before. `tokenizer` and `prompt_tokens` come from the agent. Rows that a
-    step sets aside for validation go to `aside`.
+    `seed` is the dataset's. `columns` are the names that the spec gives; `steps.meaning` finds the others row by row.
+    `folder` is where relative paths of the spec start, `scratch` a folder for what does not fit in memory (None: the
+    system's), and `cache` one that outlives the build (None: there is none). `light` is true when rows are only looked
+    at: no code of the user's runs, nothing is asked over a network, no tokenizer is loaded. With `offline` rows are
+    built, and a teacher's answers are those it has given before. `request` is the whole request, for steps that have to
+    know how prompts are made. Rows that a step sets aside for validation go to `aside`.
     """
 
     seed: int = 0
@@ -76,8 +85,7 @@ class Context:
     cache: Path | None = None
     light: bool = False
     offline: bool = False
-    tokenizer: str | None = None
-    prompt_tokens: int | None = None
+    request: DatasetRequest | None = None
     aside: list[Spool] = field(default_factory=list)
 
 
@@ -114,66 +122,13 @@ def make_steps(requests: Sequence[StepRequest], context: Context) -> list[RowSte
     """All steps in order; a `StepError` says which request it is about."""
     steps = []
     for request in requests:
-        with _blamed(request):
+        with blamed(request):
             steps.append(make_step(request, context))
     return steps
 
 
-def run_steps(
-    batches: Iterable[Batch],
-    requests: Sequence[StepRequest],
-    context: Context,
-) -> tuple[Iterator[Batch], list[StepReport]]:
-    """The rows after all steps, and a report for each step that is complete when they have all been taken."""
-    reports = [StepReport(request.name) for request in requests]
-    flow = iter(batches)
-    for request, step, report in zip(requests, make_steps(requests, context), reports, strict=True):
-        hidden = context.light and request.name in OPAQUE
-        flow = _looked_at(flow) if hidden else _run(flow, request, step, report)
-    return flow, reports
-
-
-def _looked_at(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Nothing, after everything that can be known of the rows before."""
-    for _ in batches:
-        pass
-    yield from ()
-
-
-def _run(
-    batches: Iterator[Batch], request: StepRequest, step: RowStep | StreamStep, report: StepReport
-) -> Iterator[Batch]:
-    with _blamed(request):
-        if isinstance(step, RowStep):
-            for batch in _counted(batches, report):
-                yield _out(step.apply(batch, report), report)
-        else:
-            for batch in step.stream(_counted(prepared(batches, step), report), report):
-                yield _out(batch, report)
-
-
-def prepared(batches: Iterator[Batch], step: StreamStep) -> Iterator[Batch]:
-    """Batches with what the step works out for each row by itself."""
-    prepare = getattr(step, "prepare", None)
-    for batch in batches:
-        if prepare is not None:
-            prepare(batch)
-        yield batch
-
-
-def _counted(batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
-    for batch in batches:
-        report.rows_in += len(batch)
-        yield batch
-
-
-def _out(batch: Batch, report: StepReport) -> Batch:
-    report.rows_out += len(batch)
-    return batch
-
-
 @contextmanager
-def _blamed(request: StepRequest) -> Iterator[None]:
+def blamed(request: StepRequest) -> Iterator[None]:
     """A `StepError` from inside is about `request`, unless a step further up has already said so."""
     try:
         yield

@@ -12,7 +12,8 @@ from pyarrow import parquet
 
 from orbiter_spec.data import pipeline
 from orbiter_spec.data.build import build, check
-from orbiter_spec.data.pipeline import STEPS, Batch, Context, in_batches, run_steps
+from orbiter_spec.data.flow import Flow
+from orbiter_spec.data.pipeline import STEPS, Batch, Context, in_batches
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import DatasetRequest, SourceRequest, StepRequest
 from orbiter_spec.diagnostics import Place
@@ -27,9 +28,9 @@ def rows(*fields: dict[str, Any]) -> list[Row]:
 
 
 def through(items: list[Row], *steps: StepRequest, **context: Any) -> tuple[list[Row], list[dict[str, Any]]]:
-    flow, reports = run_steps(in_batches(items), steps, Context(**context))
-    kept = [row for batch in flow for row in batch]
-    return kept, [report.as_json() for report in reports]
+    flow = Flow(Context(**context))
+    kept = [row for batch in flow.run(in_batches(items), steps) for row in batch]
+    return kept, [report.as_json() for report in flow.reports]
 
 
 def request_of(folder: Path, items: list[dict[str, Any]], *steps: StepRequest, **options: Any) -> DatasetRequest:
@@ -134,3 +135,35 @@ def test_batches_are_cut_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [len(batch) for batch in batches(49)] == [2, 2, 2, 2, 2]
     assert [len(batch) for batch in batches(9)] == [10]
+
+
+PIPELINE = (
+    StepRequest("filter", {"expression": "len(question) > 2"}),
+    StepRequest("augment", {"noise": 0.3}),
+    StepRequest("deduplicate", {"threshold": 0.9}),
+    StepRequest("split", {"fraction": 0.1}),
+    StepRequest("shuffle"),
+    StepRequest("filter_by_score", {"min": 0.1, "column": "score"}),
+    StepRequest("sample", {"fraction": 0.9}),
+)
+
+
+def test_the_number_of_workers_does_not_change_a_byte(tmp_path: Path) -> None:
+    items = [{"question": f"What is {n} and {n % 700}?", "answer": n, "score": n % 10 / 10} for n in range(5000)]
+    request = request_of(tmp_path, items, *PIPELINE, seed=9)
+    contents = []
+    for workers in (1, 3):
+        result = build(request, tmp_path / str(workers), workers=workers)
+        assert result.diagnostics == ()
+        contents.append(([path.read_bytes() for path in result.files], [step.as_json() for step in result.steps]))
+    assert contents[0] == contents[1]
+    assert len(contents[0][0]) == 2
+
+
+def test_a_step_that_fails_in_another_process_is_the_same_finding(tmp_path: Path) -> None:
+    items = [{"question": "a", "answer": n} for n in range(4000)]
+    step = StepRequest("filter", {"expression": "1 / (answer - 3000) < 1"}, HERE)
+    found = [build(request_of(tmp_path, items, step), tmp_path / "out", workers=n).diagnostics for n in (1, 2)]
+    assert found[0] == found[1]
+    assert [(each.id, each.place) for each in found[0]] == [("ORB441", HERE)]
+    assert list((tmp_path / "out").iterdir()) == []
