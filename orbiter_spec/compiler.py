@@ -20,7 +20,7 @@ from orbiter_spec.spec import bind
 
 if TYPE_CHECKING:
     from orbiter_spec.data.inputs import Inputs
-    from orbiter_spec.data.rows import RowPlan
+    from orbiter_spec.data.rows import RowPlan, Rows
     from orbiter_spec.lower.lowering import Lowered
     from orbiter_spec.lower.target import Target
     from orbiter_spec.plan.model import Plan
@@ -43,6 +43,7 @@ class Compilation:
     target: Target | None = None
     lowered: Lowered | None = None
     config: dict[str, Any] | None = None
+    building: Rows = "look"
 
     @property
     def report(self) -> Report:
@@ -101,8 +102,12 @@ def check_rows(state: Compilation) -> None:
     if state.experiment is not None and state.document is not None and state.inputs is not None:
         from orbiter_spec.data.rows import plan_rows
 
-        needs_expected = state.inputs.needs_expected
-        state.rows, problems = plan_rows(state.experiment, state.document, needs_expected=needs_expected)
+        state.rows, problems = plan_rows(
+            state.experiment,
+            state.document,
+            needs_expected=state.inputs.needs_expected,
+            rows=state.building if state.report.ok else "look",
+        )
         state.findings += problems
 
 
@@ -174,9 +179,14 @@ PHASES: tuple[Callable[[Compilation], None], ...] = (
 )
 
 
-def check(spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None) -> Compilation:
-    """Run every phase on `spec` (`-` reads standard input) and write nothing."""
-    state = Compilation(os.fspath(spec), tuple(sets), target)
+def check(
+    spec: str | os.PathLike[str], *, sets: Sequence[str] = (), target: str | None = None, rows: Rows = "look"
+) -> Compilation:
+    """Run every phase on `spec` (`-` reads standard input) and write nothing.
+
+    `rows` says whether rows of a pipeline are only looked at, built in the cache, or built with a teacher's help.
+    """
+    state = Compilation(os.fspath(spec), tuple(sets), target, building=rows)
     for phase in PHASES:
         phase(state)
     state.findings = apply_ignores(state)
@@ -226,7 +236,7 @@ def compile_spec(
     """
     from orbiter_spec.launch.write import refuse_folder
 
-    state = check(spec, sets=sets, target=target)
+    state = check(spec, sets=sets, target=target, rows="build")
     folder = Path(output) if output is not None else Path("compiled", state.experiment.name if state.experiment else "")
     refused = refuse_folder(folder) if output is not None or state.experiment else None
     if refused is not None:

@@ -43,7 +43,7 @@ def prepare_run(
     below: str = "",
 ) -> Prepared:
     """Check `spec` and lay out a new run folder in `run.output`, or in its folder `below`."""
-    state = check(spec, sets=sets, target=target)
+    state = check(spec, sets=sets, target=target, rows="ask")
     state.findings += refuse_absent(state)
     add_site_findings(state)
     report = state.report

@@ -51,7 +51,7 @@ def print_configuration(spec: str, style: str, sets: tuple[str, ...], target: st
     from orbiter_spec.compiler import check
     from orbiter_spec.lower.files import config_files
 
-    state = check(spec, sets=sets, target=target)
+    state = check(spec, sets=sets, target=target, rows="build")
     print_report(state.report, "text")
     if fails(state.report, strict) or state.target is None or state.lowered is None or state.config is None:
         stop(Exit.SPEC)

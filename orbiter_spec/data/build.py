@@ -14,10 +14,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from orbiter_spec.data.convert import Converter
 from orbiter_spec.data.draw import Chosen
+from orbiter_spec.data.findings import findings
 from orbiter_spec.data.flow import Flow
+from orbiter_spec.data.overlap import measure_overlap
 from orbiter_spec.data.pipeline import Batch, Context, StepError, in_batches
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
@@ -90,10 +93,12 @@ class _Build:
     def run(self) -> BuildResult:
         self.converter = Converter(self.request, self.problems)
         files: tuple[Path, ...] = ()
+        facts: dict[str, Any] = {}
         try:
             self._take_all()
             self._report_empty()
-            files = () if self.problems.any else self._finish()
+            if not self.problems.any:
+                facts, files = self._finish()
         except UnfitRowsError as error:
             self.problems.add(self.request.train[0], "ORB416", f"rows do not fit together: {error}")
         except StepError as error:
@@ -109,7 +114,8 @@ class _Build:
         train, validation = self._counts()
         exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
         exact = exact and not (self.quick and self.request.pipeline)
-        return BuildResult(train, validation, self.problems.diagnostics(), files, exact, tuple(self.flow.reports))
+        found = (*self.problems.diagnostics(), *findings(self.request, facts))
+        return BuildResult(train, validation, found, files, exact, tuple(self.flow.reports), facts)
 
     def _take_all(self) -> None:
         with ExitStack() as stack:
@@ -153,11 +159,13 @@ class _Build:
     def _so_far(self) -> Progress:
         return Progress(self.read.total(), self.rows.total(), tuple(self.flow.reports))
 
-    def _finish(self) -> tuple[Path, ...]:
-        """All files are complete before the first gets its name."""
+    def _finish(self) -> tuple[dict[str, Any], tuple[Path, ...]]:
+        """Facts about the rows, and the files: all are complete before the first gets its name."""
         for sink in self.sinks.values():
             sink.close()
-        return tuple(sink.publish() for sink in self.sinks.values())
+        files = [self.sinks[split].unfinished for split in (TRAIN, VALIDATION) if split in self.sinks]
+        facts = {"overlap": measure_overlap(*files)} if set(self.sinks) == {TRAIN, VALIDATION} else {}
+        return facts, tuple(sink.publish() for sink in self.sinks.values())
 
     def _choose(self) -> Container[int]:
         """Positions of the training rows that are set aside; a check counts them and does not move them."""

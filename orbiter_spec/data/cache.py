@@ -25,6 +25,7 @@ from orbiter_spec.data.build import Progress, build, step_context
 from orbiter_spec.data.functions import check_function, code_files
 from orbiter_spec.data.report import read_report, write_report
 from orbiter_spec.data.request import BuildResult, DatasetRequest
+from orbiter_spec.data.source_files import source_files
 
 ENGINE = 1
 """Raised when the same request gives other bytes than before."""
@@ -46,12 +47,13 @@ def cached_build(
     *,
     folder: Path | None = None,
     workers: int | None = None,
+    offline: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> BuildResult:
     """Build `request`, or find it built; its files lie in the cache and are not to be changed.
 
     `folder` is the cache (left out: `cache_folder()`), `workers` the processes (left out: one for each core where the
-    data is large enough to need them). Raises OSError when the disk refuses.
+    data is large enough to need them). `offline` asks no teacher. Raises OSError when the disk refuses.
     """
     home = (folder or cache_folder()) / "data"
     home.mkdir(parents=True, exist_ok=True)
@@ -59,7 +61,7 @@ def cached_build(
     done = home / key
     with _locked(home / f"{key}.lock"):
         if not (done / "report.json").is_file():
-            result = _build(request, home, key, workers, progress)
+            result = _build(request, home, key, workers, offline, progress)
             if not result.files:
                 return result
         with suppress(OSError):
@@ -74,13 +76,15 @@ def _build(
     home: Path,
     key: str,
     workers: int | None,
+    offline: bool,
     progress: Callable[[Progress], None] | None,
 ) -> BuildResult:
     work = home / f"{key}.work"
     for name in ("rows", "scratch"):
         shutil.rmtree(work / name, ignore_errors=True)
     (work / "scratch").mkdir(parents=True)
-    context = dataclasses.replace(step_context(request), scratch=work / "scratch", cache=home.parent)
+    scratch = work / "scratch"
+    context = dataclasses.replace(step_context(request), scratch=scratch, cache=home.parent, offline=offline)
     result = build(
         request,
         work / "rows",
@@ -105,18 +109,21 @@ def can_keep(request: DatasetRequest) -> bool:
 
 def suitable_workers(request: DatasetRequest) -> int:
     """Processes that pay for their start: one for each 16 MB of input, up to the cores."""
-    size = sum(source.path.stat().st_size for source in request.train if source.path.is_file())
+    size = sum(path.stat().st_size for source in request.train for path in source_files(source) if path.is_file())
     return max(1, min(os.cpu_count() or 1, size // 16_000_000)) if request.pipeline else 1
 
 
 def build_key(request: DatasetRequest) -> str:
     """32 hexadecimal digits that name the build. Raises OSError when a file cannot be read."""
+    measured = any(step.name == "length" for step in request.pipeline)
+    asked = request if measured else dataclasses.replace(request, tokenizer=None, prompt_tokens=None)
     named = {
         "engine": ENGINE,
         "orbiter_spec": __version__,
         "libraries": _versions(),
-        "request": _plain(request),
-        "files": [_content(source.path) for source in (*request.train, *request.validation)],
+        "request": _plain(asked),
+        "tokenizer": _tokenizer_files(asked),
+        "files": [_content(path) for source in (*request.train, *request.validation) for path in source_files(source)],
         "code": _code(request),
         "keep": None if can_keep(request) else os.urandom(16).hex(),
     }
@@ -146,6 +153,15 @@ def _content(path: Path) -> str:
         return "absent"
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _tokenizer_files(request: DatasetRequest) -> dict[str, str]:
+    """Small files of the tokenizer's folder; one that is not here is known by its name."""
+    folder = Path(request.tokenizer.name) if request.tokenizer is not None else None
+    if folder is None or not folder.is_dir():
+        return {}
+    kept = (path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".jinja", ".txt", ".model"))
+    return {path.name: _content(path) for path in kept}
 
 
 def _calls(request: DatasetRequest) -> list[str]:

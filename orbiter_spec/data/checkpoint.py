@@ -26,12 +26,14 @@ class Checkpoint:
         self._held: list[bytes] = []
 
     def stored(self) -> Iterator[bytes]:
-        """The results of an earlier build, in order, up to the first file that is not there."""
+        """The results of an earlier build, in order, up to the first file that is not there or not whole."""
         while (path := self._path(self._segment)).exists():
-            self._segment += 1
             with path.open("rb") as stream:
-                while (payload := receive(stream)) is not None:
-                    yield payload
+                payloads = [payload for payload in iter(lambda: receive(stream), None) if payload is not None]
+            if len(payloads) != SEGMENT:
+                return
+            self._segment += 1
+            yield from payloads
 
     def add(self, payload: bytes) -> None:
         """Take one result. Raises OSError when the disk is full."""

@@ -63,6 +63,20 @@ class Converter:
             )
         return self._resolved[row.source] is not None
 
+    def messages(self, row: Row) -> Messages | None:
+        """The prompt of a row, or None with a problem added; columns are found in the row itself."""
+        failed = len(self._problems.shown)
+        self._resolved.pop(row.source, None)
+        if not self.usable(row):
+            return None
+        columns = self._resolved[row.source]
+        assert columns is not None
+        try:
+            messages = self._messages(row, columns)
+        except _UnfitError as error:
+            self._problems.add_row(row.source, "ORB416", str(error), row.number, row.line)
+        return messages if len(self._problems.shown) == failed else None
+
     def convert(self, row: Row, index: int, split: str) -> VerlRow | None:
         """verl's row, or None with a problem added."""
         columns = self._resolved[row.source]

@@ -47,4 +47,6 @@ def read_report(folder: Path, request: DatasetRequest) -> BuildResult:
 
 def _step(item: dict[str, Any]) -> StepReport:
     reasons: Counter[str] = Counter(item["dropped"])
-    return StepReport(item["step"], item["rows_in"], item["rows_out"], item["added"], reasons, item["examples"])
+    return StepReport(
+        item["step"], item["rows_in"], item["rows_out"], item["added"], item["changed"], reasons, item["examples"]
+    )

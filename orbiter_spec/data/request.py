@@ -81,6 +81,20 @@ class StepRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenizerRequest:
+    """The tokenizer that measures prompts: a folder, a repository, or `builtin:tiny-llama`.
+
+    `chat_template` replaces the tokenizer's own, `chat_template_args` are passed to it.
+    """
+
+    name: str
+    chat_template: str | None = None
+    chat_template_args: Mapping[str, Any] = field(default_factory=dict)
+    trust_remote_code: bool = False
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetRequest:
     """Everything that decides the built rows.
 
@@ -100,6 +114,8 @@ class DatasetRequest:
     needs_expected: bool = False
     pipeline: tuple[StepRequest, ...] = ()
     folder: Path = Path()
+    tokenizer: TokenizerRequest | None = None
+    prompt_tokens: int | None = None
     place: Place | None = None
 
 
@@ -107,13 +123,15 @@ class DatasetRequest:
 class StepReport:
     """What a step did: rows in and out, and for each reason why rows were dropped or added their number.
 
-    `examples` names up to `EXAMPLES` rows for each reason. Rows in + added - dropped = rows out.
+    `changed` are rows that go on with another content. `examples` names up to `EXAMPLES` rows for each reason. Rows in
+    + added - dropped = rows out.
     """
 
     name: str
     rows_in: int = 0
     rows_out: int = 0
     added: int = 0
+    changed: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
@@ -129,6 +147,7 @@ class StepReport:
         self.rows_in += other.rows_in
         self.rows_out += other.rows_out
         self.added += other.added
+        self.changed += other.changed
         self.reasons.update(other.reasons)
         for reason, shown in other.examples.items():
             known = self.examples.setdefault(reason, [])
@@ -141,6 +160,7 @@ class StepReport:
             "rows_in": self.rows_in,
             "rows_out": self.rows_out,
             "added": self.added,
+            "changed": self.changed,
             "dropped": dict(sorted(self.reasons.items())),
             "examples": dict(sorted(self.examples.items())),
         }
@@ -160,3 +180,4 @@ class BuildResult:
     files: tuple[Path, ...] = ()
     exact: bool = True
     steps: tuple[StepReport, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)

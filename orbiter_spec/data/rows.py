@@ -8,13 +8,23 @@ them where they are.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from orbiter_spec.data.request import Columns, DatasetRequest, SourceRequest, StepRequest, TemplateRequest
-from orbiter_spec.data.run_records import RunRecordsError, Selection, compiled_rows, record_files
+from orbiter_spec.data.request import (
+    BuildResult,
+    Columns,
+    DatasetRequest,
+    SourceRequest,
+    StepRequest,
+    TemplateRequest,
+    TokenizerRequest,
+)
+from orbiter_spec.data.run_records import Selection
+from orbiter_spec.data.source_files import source_files
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.dataset import RunRecords, Source, Validation
@@ -28,26 +38,37 @@ DRAW_SEED = 42
 """Draws the validation share where the spec names no seed, or asks verl for a random one: rows stay reproducible."""
 
 
+DISK_HELP = "free some space, or set ORBITER_CACHE to a folder on another disk"
+
+Rows = Literal["look", "build", "ask"]
+
+
 @dataclass
 class RowPlan:
-    """What is known about rows before they are written; counts are None where nobody has counted."""
+    """What is known about rows before they are written; counts are None where nobody has counted.
+
+    `built` are the files of a build that has been made to count them.
+    """
 
     request: DatasetRequest | None
     train_rows: int | None = None
     validation_rows: int | None = None
     paths: dict[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    built: tuple[Path, ...] = ()
 
 
 def plan_rows(
-    experiment: Experiment, document: Document, *, needs_expected: bool = False
+    experiment: Experiment, document: Document, *, needs_expected: bool = False, rows: Rows = "look"
 ) -> tuple[RowPlan | None, list[Diagnostic]]:
     """Check the rows that `experiment` names and count them. None when there is no point in going on.
 
-    With `needs_expected`, rows without an expected answer are a problem.
+    With `needs_expected`, rows without an expected answer are a problem. `rows` says what may be done to know: how many
+    rows a pipeline leaves is known when it has run, so with `build` its rows are built, in the cache, and with `ask` a
+    teacher is asked for what they need.
     """
     request = replace(request_rows(experiment, document), needs_expected=needs_expected)
-    files = tuple(path for source in (*request.train, *request.validation) for path in _files(source))
+    files = tuple(path for source in (*request.train, *request.validation) for path in source_files(source))
     if experiment.dataset.prepared:
         return _prepared(request, files)
     from orbiter_spec.data.build import check
@@ -59,24 +80,31 @@ def plan_rows(
     paths = {"dataset.train": TRAIN_FILE}
     if request.validation or request.fraction is not None or any(step.name == "split" for step in request.pipeline):
         paths["dataset.validation"] = VALIDATION_FILE
-    exact = checked.exact
+    if request.pipeline and rows != "look":
+        checked = _built(request, rows)
+        problems = [_waiting(found) for found in checked.diagnostics]
+        if any(found.severity is Severity.ERROR for found in problems):
+            return None, problems
+    counted = checked.exact and (bool(checked.files) or not request.pipeline)
     return RowPlan(
         request,
-        checked.train_rows if exact else None,
-        checked.validation_rows if exact and "dataset.validation" in paths else None,
+        checked.train_rows if counted else None,
+        checked.validation_rows if counted and "dataset.validation" in paths else None,
         paths,
         files,
+        checked.files,
     ), problems
 
 
-def _files(source: SourceRequest) -> list[Path]:
-    """The files that hold a source's rows."""
-    if source.run is None:
-        return [source.path]
+def _built(request: DatasetRequest, rows: Rows) -> BuildResult:
+    from orbiter_spec.data.cache import cached_build
+
     try:
-        return [*record_files(source.path, source.run.split), *compiled_rows(source.path)]
-    except RunRecordsError:
-        return []
+        return cached_build(request, offline=rows != "ask")
+    except OSError as error:
+        place = request.pipeline[-1].place
+        found = Diagnostic("ORB443", f"rows cannot be built: {error.strerror or error}", place, help=DISK_HELP)
+        return BuildResult(0, 0, (found,))
 
 
 def write_rows(plan: RowPlan, stage: Path, *, ask: bool = False) -> list[Diagnostic]:
@@ -86,6 +114,11 @@ def write_rows(plan: RowPlan, stage: Path, *, ask: bool = False) -> list[Diagnos
     warning says so.
     """
     if plan.request is None:
+        return []
+    if plan.built:
+        (stage / "data").mkdir(parents=True)
+        for path in plan.built:
+            shutil.copyfile(path, stage / "data" / path.name)
         return []
     from orbiter_spec.data.build import build, step_context
 
@@ -117,7 +150,28 @@ def request_rows(experiment: Experiment, document: Document) -> DatasetRequest:
         instructions=_template(agent.instructions, ("agent", "instructions"), document),
         pipeline=tuple(_steps(experiment, document)),
         folder=document.base(("dataset",)),
+        tokenizer=_tokenizer(experiment, document),
+        prompt_tokens=agent.limits.prompt_tokens if agent.limits is not None else None,
         place=document.place(("dataset", "train")),
+    )
+
+
+def _tokenizer(experiment: Experiment, document: Document) -> TokenizerRequest:
+    """What verl tokenises prompts with: the dataset's tokenizer, else the model's; a folder by its whole path."""
+    model, dataset = experiment.agent.model, experiment.dataset
+    route: Route = ("agent", "model", "path")
+    name = model.path
+    if model.tokenizer is not None:
+        name, route = model.tokenizer, ("agent", "model", "tokenizer")
+    if dataset.tokenizer is not None:
+        name, route = dataset.tokenizer, ("dataset", "tokenizer")
+    folder = document.base(route) / Path(name).expanduser()
+    return TokenizerRequest(
+        str(folder.absolute()) if folder.is_dir() else name,
+        model.chat_template,
+        experiment.agent.chat_template_args or {},
+        bool(dataset.trust_remote_code or model.trust_remote_code),
+        document.place(route),
     )
 
 

@@ -6,6 +6,7 @@ The file appears under its own name only when it is complete. Bytes depend on th
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from io import BytesIO
 from json import dumps as encode
 from pathlib import Path
@@ -24,7 +25,7 @@ class ParquetSink:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._unfinished = path.with_name(f".{path.name}.part")
+        self.unfinished = path.with_name(f".{path.name}.part")
         self._batch: list[dict[str, Any]] = []
         self._characters = 0
         self._schema: Any = None
@@ -46,14 +47,15 @@ class ParquetSink:
 
     def publish(self) -> Path:
         """Give the closed file its name."""
-        os.replace(self._unfinished, self.path)
+        os.replace(self.unfinished, self.path)
         return self.path
 
     def discard(self) -> None:
         """Leave nothing behind but what was published."""
         if self._writer is not None:
-            self._writer.close()
-        self._unfinished.unlink(missing_ok=True)
+            with suppress(OSError):  # the disk that was full is still full
+                self._writer.close()
+        self.unfinished.unlink(missing_ok=True)
 
     def _flush(self) -> None:
         from pyarrow import ArrowException, parquet
@@ -61,7 +63,7 @@ class ParquetSink:
         if self._writer is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._schema = _schema(self._batch)
-            self._writer = parquet.ParquetWriter(self._unfinished, self._schema, compression="zstd", version="2.6")
+            self._writer = parquet.ParquetWriter(self.unfinished, self._schema, compression="zstd", version="2.6")
         try:
             self._writer.write_table(_table(self._batch, self._schema))
         except (ArrowException, TypeError) as error:
