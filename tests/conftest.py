@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Built rows go to a cache of this session, in processes that tests start as well."""
-    os.environ["ORBITER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built rows go to a cache of the test's own, in processes that it starts as well."""
+    monkeypatch.setenv("ORBITER_CACHE", str(tmp_path_factory.getbasetemp() / f"cache-{os.urandom(6).hex()}"))
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def _build(
         shutil.rmtree(work / name, ignore_errors=True)
     (work / "scratch").mkdir(parents=True)
     scratch = work / "scratch"
-    context = dataclasses.replace(step_context(request), scratch=scratch, cache=home.parent, offline=offline)
+    context = dataclasses.replace(step_context(request), scratch=scratch, offline=offline)
     result = build(
         request,
         work / "rows",
