@@ -18,7 +18,7 @@ from typing import Any
 from orbiter_spec.diagnostics import Diagnostic
 from orbiter_spec.launch.checkpoints import latest_checkpoint
 from orbiter_spec.launch.command import run_environment
-from orbiter_spec.launch.failure import TAIL_BYTES, explain_failure
+from orbiter_spec.launch.failure import TAIL_BYTES, explain_failure, is_worth_another_try
 from orbiter_spec.launch.interrupts import Interrupts
 from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
 from orbiter_spec.launch.machine import MachineLog
@@ -29,7 +29,7 @@ from orbiter_spec.launch.processes import start_time
 from orbiter_spec.launch.progress import Reporter, closing_lines
 from orbiter_spec.launch.ray_demand import unmet_demand
 from orbiter_spec.launch.reading import curve, read
-from orbiter_spec.launch.run_folder import RunFolder
+from orbiter_spec.launch.run_folder import STOP_FILE, RunFolder
 from orbiter_spec.launch.scratch import make_scratch, remove_stale_scratch
 from orbiter_spec.launch.session import Session
 from orbiter_spec.launch.status import State, Status, changed, utc_now
@@ -44,13 +44,17 @@ EXIT_CODES = {State.FINISHED: 0, State.FAILED: 3, State.INTERRUPTED: 130}
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How a run ended. `exit_code` is that of the command: 0 done, 3 failed, 130 interrupted."""
+    """How a run ended. `exit_code` is that of the command: 0 done, 3 failed, 130 interrupted.
+
+    `again` is true for an attempt that another one follows.
+    """
 
     state: State
     reason: str | None
     exit_code: int
     last_step: int
     diagnostics: tuple[Diagnostic, ...] = ()
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +71,9 @@ class Run:
     command: list[str]
     total: int | None
     log: LogFollower
+    retries: int
+    environment: dict[str, str]
+    secrets: dict[str, str]
     watchdog: Watchdog
     verdict: str | None = None
     notes: list[str] = field(default_factory=list)
@@ -103,8 +110,10 @@ def _start(run: Run) -> Session:
         status=str(run.folder.status_file),
         kept_logs=str(run.folder.logs / "ray"),
         grace_seconds=run.timeouts.grace_seconds,
+        secrets=list(run.secrets),
     )
-    session = Session.start(job, run_environment(run.config, run.folder, run.attempt, scratch, os.environ))
+    inherited = {**os.environ, **run.environment, **run.secrets}
+    session = Session.start(job, run_environment(run.config, run.folder, run.attempt, scratch, inherited))
     pid = session.process.pid
     _store(run, state=State.RUNNING, pid=pid, pid_started=start_time(pid))
     tell(run.reporter.begin, run.folder)
@@ -173,11 +182,19 @@ def _settle(run: Run, session: Session | None, interrupts: Interrupts) -> RunOut
     state, reason = _judge(run, session, interrupts)
     saved = latest_checkpoint(checkpoints_folder(run.config, run.folder))
     code = session.exit_code if session else None
-    _store(run, state=state, reason=reason, exit_code=code, resumable_step=saved.step if saved else None)
     if session is not None and session.left:
         run.notes.append(f"{session.left} processes of the run could not be ended")
-    _close(run, state, reason)
-    return RunOutcome(state, reason, EXIT_CODES[state], run.status.step)
+    again = state is State.FAILED and run.retries > 0 and is_worth_another_try(reason)
+    ending = {"exit_code": code, "resumable_step": saved.step if saved else None, "reason": reason}
+    if again:
+        own = {"pid": os.getpid(), "pid_started": start_time(os.getpid())}
+        _store(run, state=State.PREPARING, **ending, **own)
+        step = saved.step if saved else 0
+        tell(run.reporter.note, f"attempt {run.attempt.number} failed: {reason}; going on from step {step}")
+    else:
+        _store(run, state=state, **ending)
+        _close(run, state, reason)
+    return RunOutcome(state, reason, EXIT_CODES[state], run.status.step, again=again)
 
 
 def _judge(run: Run, session: Session | None, interrupts: Interrupts) -> tuple[State, str | None]:
@@ -191,6 +208,8 @@ def _judge(run: Run, session: Session | None, interrupts: Interrupts) -> tuple[S
         return State.FINISHED, f"verl ended after step {run.status.step} of {run.total}" if short else None
     if interrupts.first is not None:
         return State.INTERRUPTED, f"stopped by {interrupts.first.name}"
+    if (run.folder.logs / STOP_FILE).exists():
+        return State.INTERRUPTED, "stopped by orbiter-spec stop"
     if run.verdict is not None:
         return State.FAILED, run.verdict
     if session is None or session.problem is not None:

@@ -14,6 +14,7 @@ import signal
 MAX_CHARACTERS = 300
 TAIL_BYTES = 4 << 20
 OURS = "orbiter-spec: "
+HOPELESS = ("the disk is full", "Ray could not place", "the path of Ray's session folder")
 RAISED = f"Error: {OURS}"
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _PREFIX = re.compile(r"^\((?:[^()]|\([^()]*\))*\bpid=\d+(?:, ip=[^)]*)?\)\s?")
@@ -41,6 +42,11 @@ _MACHINE: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _DEAD_ACTOR = re.compile(r"ActorDiedError|ActorUnavailableError|WorkerCrashedError|The actor died")
 _DEAD_CLASS = re.compile(r"class_name: (\S+)")
+
+
+def is_worth_another_try(reason: str | None) -> bool:
+    """False where the next attempt would meet the same wall: a full disk, a Ray that is too small."""
+    return not (reason or "").startswith(HOPELESS)
 
 
 def explain_failure(log_tail: str, exit_code: int | None = None) -> str:

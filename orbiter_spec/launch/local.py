@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -21,7 +22,10 @@ from orbiter_spec.launch.folder_lock import locked
 from orbiter_spec.launch.log_file import LogFollower
 from orbiter_spec.launch.metrics import merge_attempts, next_attempt
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
-from orbiter_spec.launch.run_folder import RunFolder
+from orbiter_spec.launch.resume_check import changes_since, refusal, remember, told
+from orbiter_spec.launch.run_folder import STOP_FILE, RunFolder
+from orbiter_spec.launch.secrets import SecretMissingError, passed_environment, resolve_secrets
+from orbiter_spec.launch.settings import LaunchSettings, read_settings
 from orbiter_spec.launch.site import check_site
 from orbiter_spec.launch.status import PROCESS_DIED, State, Status, changed, new_status
 from orbiter_spec.launch.verl_config import (
@@ -37,6 +41,7 @@ from orbiter_spec.launch.watchdog import Timeouts, Watchdog
 
 __all__ = ["Reporter", "RunOutcome", "Timeouts", "run_local"]
 
+RETRY_SECONDS = 2.0
 CommandOf = Callable[[RunFolder, Sequence[str]], list[str]]
 
 
@@ -63,7 +68,7 @@ def run_local(
             if refusal:
                 return _refused(reporter, refusal)
             with _own_errors_noted(folder):
-                return _run(folder, reporter, resume, list(overrides), timeouts or Timeouts(), command_of)
+                return _attempts(folder, reporter, resume, list(overrides), timeouts or Timeouts(), command_of)
     except KeyboardInterrupt:
         return _interrupted_early(folder, reporter)
     finally:
@@ -109,6 +114,30 @@ def _refuse(folder: RunFolder, resume: bool) -> str | None:
     return None
 
 
+def _attempts(
+    folder: RunFolder,
+    reporter: Reporter,
+    resume: bool,
+    overrides: list[str],
+    timeouts: Timeouts,
+    command_of: CommandOf,
+) -> RunOutcome:
+    """Attempts, until one ends well or `run.retries` are used up."""
+    (folder.logs / STOP_FILE).unlink(missing_ok=True)
+    try:
+        settings = read_settings(folder.compiled)
+        secrets = resolve_secrets(settings.secrets)
+    except (ValueError, SecretMissingError) as error:
+        return _end_early(folder, reporter, folder.read_status() or new_status(), str(error))
+    retries = settings.retries
+    while True:
+        outcome = _run(folder, reporter, resume, overrides, timeouts, command_of, settings, secrets, retries)
+        if not outcome.again:
+            return outcome
+        retries, resume = retries - 1, True
+        time.sleep(RETRY_SECONDS)
+
+
 def _run(
     folder: RunFolder,
     reporter: Reporter,
@@ -116,6 +145,9 @@ def _run(
     overrides: list[str],
     timeouts: Timeouts,
     command_of: CommandOf,
+    settings: LaunchSettings,
+    secrets: dict[str, str],
+    retries: int,
 ) -> RunOutcome:
     before = folder.read_status()
     status = new_status(attempt=before.attempt + 1 if before and resume else 1)
@@ -130,6 +162,12 @@ def _run(
     if not problems.ok:
         reason = "; ".join(f"{found.message} ({found.help})" for found in problems if found.severity == "error")
         return _end_early(folder, reporter, status, reason, tuple(problems))
+    changes = changes_since(folder.path, folder.compiled) if resume else []
+    if changes:
+        tell(reporter.note, told(changes))
+    if refused := refusal(changes):
+        return _end_early(folder, reporter, status, refused)
+    remember(folder.path, folder.compiled)
     planned, per_epoch = planned_steps(folder.compiled)
     total = total_steps(config, overrides, planned)
     checkpoint = latest_checkpoint(checkpoints_folder(config, folder)) if resume else None
@@ -155,6 +193,9 @@ def _run(
         command_of(folder, all_overrides),
         total,
         LogFollower(folder.log),
+        retries,
+        passed_environment(settings.env),
+        secrets,
         Watchdog(timeouts),
     )
     return run_attempt(run)

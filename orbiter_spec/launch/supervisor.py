@@ -21,14 +21,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from orbiter_spec.launch.processes import descendants, shared_memory_of
 from orbiter_spec.launch.scratch import remove_shared_memory
+from orbiter_spec.launch.secrets import Scrubber
 from orbiter_spec.launch.status import State, changed, read_status, write_status
 
 PR_SET_PDEATHSIG = 1
@@ -43,7 +45,10 @@ ORPHANED = "the program that started the run was killed"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run: `command` in `cwd`, printing to `log`; `scratch` is thrown away at the end."""
+    """What to run: `command` in `cwd`, printing to `log`; `scratch` is thrown away at the end.
+
+    `secrets` are names of variables whose values must not reach the log.
+    """
 
     command: list[str]
     cwd: str
@@ -52,6 +57,7 @@ class Job:
     status: str
     kept_logs: str
     grace_seconds: float
+    secrets: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
         """The one argument of this program."""
@@ -85,7 +91,7 @@ def say(event: str, **values: Any) -> None:
         print(json.dumps({"event": event, **values}), flush=True)
 
 
-def start_driver(job: Job) -> int:
+def start_driver(job: Job) -> tuple[int, threading.Thread | None]:
     """Start the command in a session of its own; it dies when this process does."""
     us = os.getpid()
 
@@ -101,13 +107,26 @@ def start_driver(job: Job) -> int:
             job.command,
             cwd=job.cwd,
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.PIPE if job.secrets else log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             preexec_fn=before_exec,
         )
     driver.returncode = 0  # collected by `reap`, together with the orphans
-    return driver.pid
+    if driver.stdout is None:
+        return driver.pid, None
+    copier = threading.Thread(target=scrub, args=(job, driver.stdout), daemon=True)
+    copier.start()
+    return driver.pid, copier
+
+
+def scrub(job: Job, output: IO[bytes]) -> None:
+    """Copy `output` to the log line by line, without the values of secrets."""
+    scrubber = Scrubber.of({name: os.environ.get(name, "") for name in job.secrets})
+    with open(job.log, "ab", buffering=0) as log, output:
+        for line in output:
+            with contextlib.suppress(OSError):
+                log.write(scrubber.clean(line))
 
 
 def reap(run: Supervision) -> None:
@@ -223,7 +242,7 @@ def supervise(job: Job) -> int:
     run = Supervision(job)
     signal.signal(signal.SIGTERM, lambda *_: _stop(run))
     try:
-        run.driver = start_driver(job)
+        run.driver, copier = start_driver(job)
     except OSError as error:
         say("refused", reason=f"{job.command[0]}: {error.strerror}")
         shutil.rmtree(job.scratch, ignore_errors=True)
@@ -231,6 +250,8 @@ def supervise(job: Job) -> int:
     say("started", pid=run.driver)
     watch(run, parent)
     left = sweep(run)
+    if copier is not None:
+        copier.join(LEAVE_SECONDS)
     tidy(run)
     say("ended", code=run.exit_code, left=left)
     if run.orphaned or os.getppid() != parent:

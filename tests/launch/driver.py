@@ -92,7 +92,9 @@ def train(log) -> None:
         if step % 2 == 0:
             save_checkpoint(step)
         measure(step, **{"critic/score/mean": step / last, "timing_s/step": 0.1, "actor/entropy": 1.0})
-        if SCENARIO == "die_after_3" and step == 3:
+        if SCENARIO == "tell":
+            print(f"the key is {os.environ['TEST_KEY']}", flush=True)
+        if (SCENARIO == "die_after_3" or (SCENARIO == "die_once" and attempt == 1)) and step == 3:
             save_checkpoint(3, whole=False)
             log.write(b'{"step": 4, "data": {"crit')
             os.kill(os.getpid(), signal.SIGKILL)

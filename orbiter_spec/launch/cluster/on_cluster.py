@@ -25,7 +25,7 @@ from pathlib import Path
 
 from orbiter_spec.launch.checkpoints import latest_checkpoint
 from orbiter_spec.launch.cluster.task import TOKEN_FILE, Task, event_line
-from orbiter_spec.launch.failure import explain_failure
+from orbiter_spec.launch.failure import explain_failure, is_worth_another_try
 from orbiter_spec.launch.metrics import MetricsFile, next_attempt
 from orbiter_spec.launch.secrets import Scrubber, SecretMissingError, resolve_secrets
 from orbiter_spec.launch.verl_config import quoted, resume_overrides
@@ -37,7 +37,6 @@ BACKOFF_SECONDS = 5.0
 TAIL_LINES = 4000
 PR_SET_PDEATHSIG = 1
 OWN_LOGS = Path("logs", "cluster")
-FULL_DISK = "the disk is full"
 MODULE = f"{(__package__ or 'orbiter_cluster.cluster')}"
 
 
@@ -151,7 +150,7 @@ def run(driver: Driver) -> int:
             state = "finished" if code == 0 else "interrupted"
             driver.say("ended", state=state, reason=None if code == 0 else "stopped", **ending)
             return 0 if code == 0 else 1
-        last = number == task.attempt + task.retries or reason.startswith(FULL_DISK)
+        last = number == task.attempt + task.retries or not is_worth_another_try(reason)
         driver.say("ended" if last else "failed", state="failed", reason=reason, **ending)
         if last:
             return 1
