@@ -70,16 +70,14 @@ def config(**values: object) -> VerlConfig:
     return VerlConfig({"trainer": {"nnodes": 1, "n_gpus_per_node": 2}, **values})
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "verdict"),
-    [
-        ({"ray_kwargs": {"ray_init": {"num_cpus": 4}}}, {"ray_kwargs": {"ray_init": {"num_cpus": 8}}}, Verdict.SAFE),
-        ({"actor_rollout_ref": {"actor": {"optim": {"lr": 1}}}}, {"actor_rollout_ref": {"actor": {"optim": {"lr": 2}}}}, Verdict.RISKY),
-        ({"actor_rollout_ref": {"model": {"path": "a"}}}, {"actor_rollout_ref": {"model": {"path": "b"}}}, Verdict.REFUSED),
-    ],
-)  # fmt: skip
-def test_a_change_is_safe_risky_or_refused(before, now, verdict) -> None:
-    [change] = compare(config(**before), config(**now))
+CPUS = {"ray_kwargs": {"ray_init": {"num_cpus": 4}}}, {"ray_kwargs": {"ray_init": {"num_cpus": 8}}}
+RATE = {"algorithm": {"gamma": 1.0}}, {"algorithm": {"gamma": 0.9}}
+MODEL = {"actor_rollout_ref": {"model": {"path": "a"}}}, {"actor_rollout_ref": {"model": {"path": "b"}}}
+
+
+@pytest.mark.parametrize(("pair", "verdict"), [(CPUS, Verdict.SAFE), (RATE, Verdict.RISKY), (MODEL, Verdict.REFUSED)])
+def test_a_change_is_safe_risky_or_refused(pair, verdict) -> None:
+    [change] = compare(config(**pair[0]), config(**pair[1]))
     assert change.verdict is verdict
 
 
