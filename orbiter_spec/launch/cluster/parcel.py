@@ -28,6 +28,7 @@ CARRIED = (
     "status",
     "verl_config",
     "watchdog",
+    "cluster/gather",
     "cluster/inside",
     "cluster/on_cluster",
     "cluster/sees",
