@@ -18,9 +18,10 @@ from typing import Any
 from orbiter_spec.diagnostics import Diagnostic, Place, Report
 from orbiter_spec.launch.checkpoints import Checkpoint, world_size
 from orbiter_spec.launch.chosen import NoCheckpointError, choose_checkpoint
-from orbiter_spec.launch.local import Reporter, RunOutcome, run_local
+from orbiter_spec.launch.local import Reporter, RunOutcome
 from orbiter_spec.launch.run_folder import RunFolder
-from orbiter_spec.launch.verl_config import VerlConfig, quoted, read_verl_config, resume_overrides
+from orbiter_spec.launch.start import start
+from orbiter_spec.launch.verl_config import VerlConfig, read_verl_config, resume_overrides
 from orbiter_spec.report.scores import Score, as_json, read_answers, scores
 from orbiter_spec.runner import prepare_run
 
@@ -36,7 +37,7 @@ WRAPPER = Path(__file__).parent / "runtime" / "reward_sources.py"
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came out; `scores` are None when nothing was started or the run failed."""
+    """What came out; `scores` are None when nothing was started, the run failed or its answers are elsewhere."""
 
     report: Report
     folder: RunFolder | None = None
@@ -66,8 +67,9 @@ def evaluate(
         shutil.rmtree(prepared.folder.path)
         return Evaluation(Report.of([*prepared.report, problem]))
     overrides = [*_load(chosen), *_named_sources(config, prepared.folder)]
-    outcome = run_local(prepared.folder, reporter=reporter, overrides=overrides)
-    found = count(prepared.folder, chosen) if outcome.exit_code == 0 else None
+    outcome = start(prepared.folder, reporter=reporter, overrides=overrides)
+    answers = prepared.folder.validation / f"{chosen.step if chosen else 0}.jsonl"
+    found = count(prepared.folder, chosen, answers) if outcome.exit_code == 0 and answers.is_file() else None
     return Evaluation(prepared.report, prepared.folder, outcome, found)
 
 
@@ -97,15 +99,14 @@ def _named_sources(config: VerlConfig, folder: RunFolder) -> list[str]:
     """The override that keeps each answer's source, where the reward is a function of ours."""
     if config.get("reward.custom_reward_function.path") != "reward.py":
         return []
-    copy = folder.compiled / WRAPPER.name
-    shutil.copyfile(WRAPPER, copy)
-    return [f"reward.custom_reward_function.path={quoted(copy)}"]
+    shutil.copyfile(WRAPPER, folder.compiled / WRAPPER.name)
+    return [f"reward.custom_reward_function.path={WRAPPER.name}"]
 
 
-def count(folder: RunFolder, checkpoint: Checkpoint | None) -> list[Score]:
-    """The scores of the answers that the evaluation wrote; kept in its folder as `scores.json`."""
+def count(folder: RunFolder, checkpoint: Checkpoint | None, answers: Path) -> list[Score]:
+    """The scores of what the evaluation wrote to `answers`; kept in its folder as `scores.json`."""
     step = checkpoint.step if checkpoint else 0
-    found = scores(read_answers(folder.validation / f"{step}.jsonl"))
+    found = scores(read_answers(answers))
     content: dict[str, Any] = {"version": 1, "checkpoint": str(checkpoint.path) if checkpoint else None, "step": step}
     content["scores"] = as_json(found)
     (folder.path / SCORES_FILE).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

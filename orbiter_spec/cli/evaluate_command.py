@@ -41,7 +41,7 @@ def command(spec: str, checkpoint: str | None, style: str, sets: tuple[str, ...]
 def _as_text(found: Evaluation) -> str:
     from orbiter_spec.report.scores import as_table
 
-    return as_table(found.scores) if found.scores else "no answer was scored"
+    return as_table(found.scores) if found.scores else "no scores: the run folder has no answers of this validation"
 
 
 def _as_json(found: Evaluation) -> str:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 from orbiter_spec.launch.progress import duration
-from orbiter_spec.launch.verl_config import read_verl_config
-from orbiter_spec.lower.checks import flatten
-from orbiter_spec.lower.meaning import ABSENT, differences, meaning_of
 from orbiter_spec.report.panels import PANELS, Panel, lines_of
 from orbiter_spec.report.run_view import RunView
 from orbiter_spec.report.series import Line, thin
@@ -18,7 +13,6 @@ from orbiter_spec.report.timing import phases
 
 POINTS, POINTS_OF_ALL = 600, 160
 METRICS_OF_ALL = 400
-TEXT_OF_VALUE = 300
 
 Chart = dict[str, Any]
 
@@ -30,7 +24,8 @@ def charts(runs: list[RunView]) -> list[Chart]:
         by_run = [lines_of(panel, run.metrics) for run in runs]
         if panel.key == "parts" and all(map(_part_is_all, runs, by_run)):
             continue
-        found += [_chart(panel, by_run[0])] if len(runs) == 1 else _compared(panel, runs, by_run)
+        together = len(runs) == 1 and not panel.apart
+        found += [_chart(panel, by_run[0])] if together else _compared(panel, runs, by_run)
     return [chart for chart in found if chart["lines"]]
 
 
@@ -63,7 +58,7 @@ def _compared(panel: Panel, runs: list[RunView], by_run: list[dict[str, Line]]) 
     found = []
     for name in names:
         drawn = [
-            {"label": run.label, "color": color} | thin(lines[name], POINTS).as_json()
+            {"label": run.label if len(runs) > 1 else name, "color": color} | thin(lines[name], POINTS).as_json()
             for color, (run, lines) in enumerate(zip(runs, by_run, strict=True))
             if name in lines
         ]
@@ -119,32 +114,3 @@ def _cell(phase: Any) -> dict[str, str] | None:
         return None
     seconds = f"{phase.seconds:.2f}s" if phase.seconds < 10 else duration(phase.seconds)
     return {"seconds": seconds, "share": f"{phase.share:.1%}", "percent": f"{phase.share * 100:.1f}"}
-
-
-def difference_groups(runs: list[RunView]) -> list[dict[str, Any]]:
-    """Keys on which the runs' configurations differ, by what a difference means; empty for one run."""
-    configs = [_configuration(run) for run in runs]
-    keys = {one.key for config in configs[1:] for one in differences(configs[0], config)}
-    ordered = sorted(keys, key=lambda key: (_rank(key), key))
-    return [
-        {"meaning": meaning, "rows": [_difference(key, configs) for key in group]}
-        for meaning, group in groupby(ordered, key=lambda key: meaning_of(key).value)
-    ]
-
-
-def _rank(key: str) -> int:
-    meanings = list(type(meaning_of(key)))
-    return meanings.index(meaning_of(key))
-
-
-def _difference(key: str, configs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    values = [config.get(key, ABSENT) for config in configs]
-    texts = [value if isinstance(value, str) else json.dumps(value, default=str) for value in values]
-    return {"key": key, "values": [text[:TEXT_OF_VALUE] for text in texts]}
-
-
-def _configuration(run: RunView) -> dict[str, Any]:
-    try:
-        return flatten(read_verl_config(run.folder.compiled).values)
-    except (OSError, ValueError):
-        return {}

@@ -17,6 +17,7 @@ from typing import Any
 
 from orbiter_spec.launch.status import utc_now
 from orbiter_spec.report import content
+from orbiter_spec.report.comparison import difference_groups
 from orbiter_spec.report.run_view import RunView
 
 ASSETS = Path(__file__).parent / "assets"
@@ -47,8 +48,8 @@ def _values(runs: list[RunView]) -> dict[str, Any]:
         "has_charts": bool(charts),
         "has_samples": bool(samples),
         "phases": content.phase_table(runs),
-        "differences": content.difference_groups(runs) if len(runs) > 1 else [],
-        "same_note": "None: verl was given the same configuration.",
+        "differences": difference_groups(runs) if len(runs) > 1 else [],
+        "same_note": "None: the same configuration, rewards and files.",
         "data": embedded(data),
     }
 

@@ -19,7 +19,8 @@ Named = tuple[str, str]
 class Panel:
     """One plot: `metrics` are pairs of verl's name and the label of the line.
 
-    Several runs are compared by the first line alone where `compared_by_first` is set, else line by line.
+    Several runs are compared by the first line alone where `compared_by_first` is set, else line by line. `apart` gives
+    each line a plot of its own, for measures of unlike size.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Panel:
     about: str = ""
     only_if_it_changes: bool = False
     compared_by_first: bool = False
+    apart: bool = False
 
 
 PANELS: tuple[Panel, ...] = (
@@ -78,10 +80,16 @@ PANELS: tuple[Panel, ...] = (
         compared_by_first=True,
     ),
     Panel(
-        "environment",
-        "Environment and tools",
+        "agent",
+        "Agent",
         "",
-        (("environment/{}/mean", ""), ("agent/{}/mean", ""), ("tools/{}/mean", ""), ("tool_call_counts/mean", "calls")),
+        (
+            ("agent/{}/mean", ""),
+            ("agent/tool_success_share", "tool calls that succeed"),
+            ("tool_call_counts/mean", "calls"),
+        ),
+        apart=True,
+        about="Mean over the episodes of a step.",
     ),
     Panel("throughput", "Throughput", "tokens/s per GPU", (("perf/throughput", "tokens"),)),
     Panel("step_time", "Time per step", "s", (("timing_s/step", "step"), ("perf/time_per_step", "step")), first=True),

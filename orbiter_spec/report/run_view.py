@@ -85,12 +85,12 @@ class RunView:
     @cached_property
     def plan(self) -> Mapping[str, Any]:
         """The compiled plan; empty where there is none."""
-        return _json(self.folder.compiled / "plan.json")
+        return read_json(self.folder.compiled / "plan.json")
 
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What was run, in a few words each."""
-        hardware, manifest = self.plan.get("hardware", {}), _json(self.folder.compiled / "manifest.json")
+        hardware, manifest = self.plan.get("hardware", {}), read_json(self.folder.compiled / "manifest.json")
         gpus = (hardware.get("nodes") or 1) * (hardware.get("gpus_per_node") or 1)
         batches = self.plan.get("batches", {})
         batch = f"{batches.get('prompts')} prompts of {batches.get('samples_per_prompt')} answers" if batches else ""
@@ -128,7 +128,7 @@ class RunView:
     @property
     def findings(self) -> list[Mapping[str, Any]]:
         """What the checks said before the run was started."""
-        found = _json(self.folder.findings).get("diagnostics", [])
+        found = read_json(self.folder.findings).get("diagnostics", [])
         return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
     @cached_property
@@ -187,7 +187,8 @@ def labels(folders: list[Path]) -> list[str]:
     return [str(folder) for folder in folders]
 
 
-def _json(path: Path) -> Mapping[str, Any]:
+def read_json(path: Path) -> Mapping[str, Any]:
+    """The JSON object in `path`; empty where there is none that can be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orbiter_spec.report import content
+from orbiter_spec.report.comparison import difference_groups
 from orbiter_spec.report.page import embedded, render
 from orbiter_spec.report.run_view import RunView, read_runs
 from tests.report.generate import make_run, write_rollouts
@@ -69,10 +70,24 @@ def test_runs_of_one_name_get_labels_that_differ(tmp_path: Path) -> None:
 def test_configurations_are_compared_by_what_differs(tmp_path: Path) -> None:
     first, second = make_run(tmp_path / "a", steps=2), make_run(tmp_path / "b", steps=2)
     (second / "compiled" / "verl.yaml").write_text("trainer: {logger: [wandb]}\nalgorithm: {gamma: 0.5}\n")
-    groups = content.difference_groups(view(first, second))
+    groups = difference_groups(view(first, second))
     assert [(group["meaning"], group["rows"]) for group in groups] == [
         ("changes results", [{"key": "algorithm.gamma", "values": ["1.0", "0.5"]}]),
         ("only names", [{"key": "trainer.logger", "values": ['["console"]', '["wandb"]']}]),
+    ]
+
+
+def test_rewards_and_files_are_compared_too(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / name, steps=2) for name in "ab"]
+    for number, run in enumerate(runs):
+        rewards = [{"name": "correct", "weight": 0.5 + number / 4, "function": "f"}]
+        (run / "compiled" / "rewards.json").write_text(json.dumps({"rewards": rewards}))
+        sources = {"sources": {"data/rows.jsonl": f"{number}" * 64, "spec.yaml": f"{number}"}}
+        (run / "compiled" / "manifest.json").write_text(json.dumps(sources))
+    (group,) = difference_groups(view(*runs))
+    assert group["rows"] == [
+        {"key": "file data/rows.jsonl", "values": ["0" * 12, "1" * 12]},
+        {"key": "rewards.correct.weight", "values": ["0.5", "0.75"]},
     ]
 
 

@@ -56,9 +56,9 @@
     const axis = { stroke: color("--muted"), font, grid: { stroke: color("--grid"), width: 1 }, ticks: { show: false } };
     const label = (u, values) => values.map((value) => (value === null ? "" : number(value)));
     return {
-      width, height: 210, series: found, bands, scales: { x: { time: false }, y: { range: padded } },
+      width, height: 210, series: found, bands, scales: { x: { time: false }, y: { range: chart.unit === "%" ? [0, 100] : padded } },
       cursor: { sync: { key: "steps" }, drag: { x: true, y: false }, points: { size: 7 } },
-      legend: { markers: { width: 0, fill: (u, index) => u.series[index]._stroke } },
+      legend: { markers: { width: 0, fill: (u, index) => found[index].stroke } },
       axes: [
         { ...axis, size: 26, gap: 4, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 5e4, 1e5, 1e6], values: label },
         { ...axis, size: axisWidth, gap: 6, values: label },
