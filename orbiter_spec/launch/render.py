@@ -1,8 +1,8 @@
 """A run for launchers that start Ray themselves: KubeRay, Slurm, SkyPilot, plain shells on several machines.
 
-Each is one text, rendered from `templates/` in a sandbox and printable before anything is sent. All of them run the same
-program on the same parcel as a Ray cluster does (`cluster/on_cluster.py`), so retries and resuming are the same. The
-templates are package data: a run must not depend on where the repository is.
+Each is one text, rendered from `templates/` in a sandbox and printable before anything is sent. All of them run the
+same program on the same parcel as a Ray cluster does (`cluster/on_cluster.py`), so retries and resuming are the same.
+The templates are package data: a run must not depend on where the repository is.
 """
 
 from __future__ import annotations
@@ -95,9 +95,7 @@ def environment() -> Any:
     return made
 
 
-def facts(
-    folder: RunFolder, kind: str, settings: LaunchSettings, config: VerlConfig, parcel: Parcel
-) -> dict[str, Any]:
+def facts(folder: RunFolder, kind: str, settings: LaunchSettings, config: VerlConfig, parcel: Parcel) -> dict[str, Any]:
     """What the templates know."""
     asked = read_asked(folder.compiled)
     nodes = sum(len(pool.processes_per_node) * pool.count for pool in asked.pools)
@@ -114,7 +112,8 @@ def facts(
         "accelerator": accelerator(folder.compiled),
         "cluster": settings.cluster,
         "image": settings.cluster.image or IMAGE,
-        "folder": settings.cluster.folder or ("~/orbiter-runs" if kind in ("kuberay", "skypilot") else str(folder.path)),
+        "folder": settings.cluster.folder
+        or ("~/orbiter-runs" if kind in ("kuberay", "skypilot") else str(folder.path)),
         "parcel": str(folder.path / PARCEL_FOLDER),
         "output": str(folder.logs / "slurm-%j.log"),
         "environment": variables,
@@ -166,7 +165,9 @@ def send(rendered: Rendered) -> str:
     if client is None:
         raise RenderError(f"start {rendered.path} on each machine; its first lines say how")
     if shutil.which(client[0]) is None:
-        raise RenderError(f"{client[0]} is not installed here; where it is: {shlex.join((*client, str(rendered.path)))}")
+        raise RenderError(
+            f"{client[0]} is not installed here; where it is: {shlex.join((*client, str(rendered.path)))}"
+        )
     try:
         done = subprocess.run(
             [*client, str(rendered.path)], capture_output=True, text=True, timeout=SUBMIT_SECONDS, check=False
