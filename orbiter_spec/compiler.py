@@ -109,6 +109,10 @@ def check_rows(state: Compilation) -> None:
             rows=state.building if state.report.ok else "look",
         )
         state.findings += problems
+        if state.rows is not None:
+            from orbiter_spec.data.reward_checks import check_columns
+
+            state.findings += check_columns(state.experiment, state.document, state.rows)
 
 
 def make_plan(state: Compilation) -> None:

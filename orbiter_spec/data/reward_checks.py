@@ -1,4 +1,4 @@
-"""What is wrong with the parts of `rewards` beside their functions: gates, bounds, judges, and what they seek in rows.
+"""What is wrong with the parts of `rewards` beside their functions: gates, bounds, judges, and columns they read.
 
 Nothing is called and nobody is asked; a judge's rubric is parsed as the run will parse it.
 """
@@ -6,9 +6,13 @@ Nothing is called and nobody is asked; a judge's rubric is parsed as the run wil
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from orbiter_spec.data.problems import Problems
+from orbiter_spec.data.read import read_rows
+from orbiter_spec.data.rows import RowPlan
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS
@@ -19,6 +23,14 @@ FUNCTION_ONLY = ("timeout_seconds", "memory_megabytes", "concurrency", "batch")
 WHOLE_EPISODE = ("step_rewards", "environment")
 SECRET_WORDS = ("key", "token", "secret", "password", "authorization")
 COLUMN_ARGS = {"code_tests": "tests", "json_schema": "column"}
+
+
+def reward_route(document: Document, index: int) -> Route:
+    """The route of a part in the document, which may hold a list, a mapping with parts, or one function."""
+    rewards = document.data.get("rewards")
+    if isinstance(rewards, list):
+        return ("rewards", index)
+    return ("rewards", "parts", index) if isinstance(rewards, dict) else ("rewards",)
 
 
 def check_reward(reward: Reward, rewards: Rewards, route: Route, document: Document) -> Iterator[Diagnostic]:
@@ -142,6 +154,7 @@ def _check_product(reward: Reward, rewards: Rewards, route: Route, document: Doc
             f"{reward.builtin} is never above 0, and the total is the {rewards.combine} of the parts",
             document.place((*route, "builtin")),
             help="use combine: sum, or bring it to 0 to 1 with range: [-1, 0] and normalize: range",
+            severity=Severity.WARNING,
         )
 
 
@@ -234,16 +247,29 @@ def check_keys_travel(experiment: Experiment, document: Document) -> Iterator[Di
             yield Diagnostic(
                 "ORB486",
                 f"the judge's key {variable} does not reach the cluster",
-                document.place(("rewards", "parts", index, "judge", "api_key_env")),
+                document.place((*reward_route(document, index), "judge", "api_key_env")),
                 help=f"add run.secrets: {{{variable}: {{}}}}",
                 severity=Severity.WARNING,
             )
 
 
-def check_columns(experiment: Experiment, document: Document, columns: set[str]) -> Iterator[Diagnostic]:
-    """Columns that parts read by a name in their args; `columns` are those of the first row."""
-    from orbiter_spec.data.reward_parts import reward_route
+def check_columns(experiment: Experiment, document: Document, rows: RowPlan) -> Iterator[Diagnostic]:
+    """Columns that parts read by a name in their args, looked for in the first row of the first file.
 
+    Rows that a pipeline changes, and prepared ones, are given the benefit of the doubt.
+    """
+    if rows.request is None or rows.request.pipeline or not _column_readers(experiment):
+        return
+    first = next(islice(read_rows(rows.request.train[0], Problems()), 1), None)
+    if first is not None:
+        yield from _absent_columns(experiment, document, set(first.fields))
+
+
+def _column_readers(experiment: Experiment) -> bool:
+    return any(part.builtin in COLUMN_ARGS for part in experiment.rewards.parts)
+
+
+def _absent_columns(experiment: Experiment, document: Document, columns: set[str]) -> Iterator[Diagnostic]:
     for index, reward in enumerate(experiment.rewards.parts):
         name = COLUMN_ARGS.get(str(reward.builtin))
         column = reward.args.get(name, "tests" if reward.builtin == "code_tests" else "") if name else ""

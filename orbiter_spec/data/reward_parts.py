@@ -7,6 +7,7 @@ from typing import Any
 
 from orbiter_spec.data.functions import FunctionRef, check_function, check_parameters
 from orbiter_spec.data.inputs import Inputs, copy_code
+from orbiter_spec.data.reward_checks import check_keys_travel, check_reward, check_shared, reward_route
 from orbiter_spec.diagnostics import Diagnostic, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS, REQUIRED, RESERVED_NAMES, BuiltinArgument
@@ -26,15 +27,10 @@ def find_rewards(experiment: Experiment, document: Document, inputs: Inputs) -> 
         problems += _check_name(reward, seen, route, document)
         seen.add(reward.label)
         problems += _find_reward(reward, route, document, inputs)
+        problems += check_reward(reward, experiment.rewards, route, document)
+    problems += check_shared(experiment.rewards, document)
+    problems += check_keys_travel(experiment, document)
     return problems
-
-
-def reward_route(document: Document, index: int) -> Route:
-    """The route of a part in the document, which may hold a list, a mapping with parts, or one function."""
-    rewards = document.data.get("rewards")
-    if isinstance(rewards, list):
-        return ("rewards", index)
-    return ("rewards", "parts", index) if isinstance(rewards, dict) else ("rewards",)
 
 
 def _check_name(reward: Reward, seen: set[str], route: Route, document: Document) -> Iterator[Diagnostic]:

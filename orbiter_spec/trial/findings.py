@@ -13,7 +13,14 @@ from orbiter_spec.trial.scoring import PartScore, Scored
 
 SAME = 1e-9
 TOTAL = "total"
-SHOWN = {"empty": "empty ones", "shuffled": "those of other rows"}
+SHOWN = {
+    "gold": "right answers",
+    "empty": "empty ones",
+    "repeated": "repeated ones",
+    "truncated": "halves",
+    "shuffled": "those of other rows",
+    "rollouts": "those of the run",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +102,9 @@ def _constant(row: Row, item: Mapping[str, Any], where: Where) -> Iterator[Diagn
             "ORB490",
             f"reward {row.name!r} gives {row.low:g} whatever the answer is",
             where(row.name),
-            note=f"the same for {', '.join(row.means)}",
+            note=f"the same for {', '.join(SHOWN[kind] for kind in row.means)}",
             help="test it with answers as the model writes them: --gold TEMPLATE, or --rollouts RUN",
-            severity=Severity.ERROR if item["kind"] != "builtin" else Severity.WARNING,
+            severity=Severity.WARNING if item["kind"] == "builtin" or item.get("only_if") else Severity.ERROR,
         )
 
 
@@ -179,7 +186,7 @@ def _total(row: Row, scored: Sequence[Scored], where: Where) -> Iterator[Diagnos
             "ORB491",
             "the total gives more to wrong answers than to the right ones",
             where(TOTAL),
-            note=", ".join(f"{kind} {value:.3g}" for kind, value in above.items()) + f", right {gold:.3g}",
+            note=", ".join(f"{SHOWN[kind]} {value:.3g}" for kind, value in above.items()) + f", right {gold:.3g}",
             help="weigh the parts so that being right is worth more than being short or well formed",
         )
     elif equal:

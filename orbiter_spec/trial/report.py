@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orbiter_spec.data.reward_parts import reward_route
+from orbiter_spec.data.reward_checks import reward_route
 from orbiter_spec.data.run_records import RunRecordsError
 from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
 from orbiter_spec.diagnostics.json import describe
