@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from orbiter_spec.runtime.reward_library.printing import Limited, speaking_for
 from tests.runtime.compiled_rewards import compiled_rewards, part, score
 
 CODE = """\
@@ -165,3 +166,17 @@ def test_a_program_with_a_lost_thread_still_ends(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.stdout == "done\n"
+
+
+def test_streams_that_do_not_say_how_much_they_took_are_written_to(capfd: pytest.CaptureFixture[str]) -> None:
+    class Silent:
+        written: ClassVar[list[str]] = []
+
+        def write(self, text: str) -> None:
+            self.written.append(text)
+
+    stream = Limited(Silent())
+    assert stream.write("one") == 3
+    with speaking_for("part of test"):
+        assert stream.write("two") == 3
+    assert Silent.written == ["one", "two"]

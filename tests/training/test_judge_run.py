@@ -1,4 +1,4 @@
-"""Whole runs with a judge in real verl, whose server misbehaves all the time: it goes on, or stops, as the spec says."""
+"""Whole runs with a judge in real verl, whose server misbehaves all the time: they go on, or stop, as the spec says."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,20 @@ from .signature import Bound, together
 from .watch import THREAD_POOL, USERS_LOOP
 
 Call = Callable[[Mapping[str, Any]], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A part that is one plain call in this process: callable as the others are, or by a thread that has `bound`."""
+
+    call: Call
+    bound: Bound
+    seconds: float
+
+    def __call__(self, sample: Mapping[str, Any]) -> Awaitable[Any]:
+        """The result, as a coroutine."""
+        return self.call(sample)
+
 
 CALL_SECONDS = 600.0
 """Time of one call where the spec names none; it is there so that a function that never returns is found."""
@@ -27,8 +42,11 @@ def call_function(bound: Bound, folder: Path, item: Mapping[str, Any]) -> Call:
     seconds, apart = item.get("timeout_seconds"), item.get("memory_megabytes") is not None
     if apart or (seconds is not None and not bound.is_async and item["kind"] == "function"):
         return _limited(_in_process(bound, folder, item), item.get("concurrency") or PROCESSES)
-    call = (_on_loop if bound.is_async else _in_thread)(bound, folder, item["name"], seconds or CALL_SECONDS)
-    return _limited(call, item.get("concurrency"))
+    limit = seconds or CALL_SECONDS
+    if bound.is_async:
+        return _limited(_on_loop(bound, folder, item["name"], limit), item.get("concurrency"))
+    call = _in_thread(bound, folder, item["name"], limit)
+    return _limited(call, item["concurrency"]) if item.get("concurrency") else Plain(call, bound, limit)
 
 
 def _in_thread(bound: Bound, folder: Path, name: str, seconds: float) -> Call:

@@ -36,7 +36,8 @@ class Limited:
         """Pass `text` on as far as it may be printed; its whole length counts as written."""
         name = _speaker.get()
         if name is None:
-            return int(self._stream.write(text))
+            self._stream.write(text)  # Ray's streams do not say how much they took
+            return len(text)
         with _lock:
             left = _left.setdefault(name, PRINTED_CHARACTERS)
             _left[name] = left - len(text)

@@ -17,19 +17,20 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import CallError, RewardError, describe, short, user_trace
-from .function import Call
+from .function import Call, Plain
 from .kinds import load_call
 from .printing import limit_printing
 from .process import load_words
 from .settings import Settings
 from .shaping import Shape, check_range, shape
 from .steps import by_step
-from .watch import LIBRARY_LOOP
+from .watch import LIBRARY_LOOP, THREAD_POOL
 
 REWARDS_FILE = "rewards.json"
 STOP, SKIP = "stop", "skip"
@@ -81,19 +82,69 @@ class Scorer:
     def __init__(self, parts: list[Part], folder: Path, combine: str = "sum", clip: Any = None) -> None:
         self.parts = parts
         self._folder, self._combine, self._clip = folder, combine, clip
+        plain = all(isinstance(part.call, Plain) for part in parts)
+        self._in_one_go = _gates_first(parts) if plain else None
 
     def score(self, sample: Mapping[str, Any]) -> dict[str, Any]:
         """Score one sample and wait: the total under `score`, and what is logged. Raises RewardError."""
-        return flatten(self.parts, *LIBRARY_LOOP.submit(self._outcomes(sample)).result())
+        return flatten(self.parts, *self.outcomes(sample))
 
     async def score_async(self, sample: Mapping[str, Any]) -> dict[str, Any]:
         """As `score`, from a coroutine on any loop."""
-        return flatten(self.parts, *await asyncio.wrap_future(LIBRARY_LOOP.submit(self._outcomes(sample))))
+        try:
+            found = await asyncio.wrap_future(self._start(sample))
+        except CallError:
+            self._in_one_go = None
+            found = await asyncio.wrap_future(self._start(sample))
+        return flatten(self.parts, *found)
 
     def outcomes(self, sample: Mapping[str, Any]) -> tuple[float, dict[str, Outcome]]:
         """The total and each part's outcome, for looking at them one by one."""
-        result: tuple[float, dict[str, Outcome]] = LIBRARY_LOOP.submit(self._outcomes(sample)).result()
+        try:
+            result: tuple[float, dict[str, Outcome]] = self._start(sample).result()
+        except CallError:
+            self._in_one_go = None
+            result = self._start(sample).result()
         return result
+
+    def _start(self, sample: Mapping[str, Any]) -> Future[Any]:
+        """Parts that are plain calls run one after another in one thread: a hop for each would cost more than they do.
+
+        A call there that nothing can interrupt fails the whole; from then on each part has a thread of its own.
+        """
+        order = self._in_one_go
+        if order is None:
+            return LIBRARY_LOOP.submit(self._outcomes(sample))
+        whole: list[Future[Any]] = []
+        ready = threading.Event()
+
+        def run() -> tuple[float, dict[str, Outcome]]:
+            ready.wait()
+            outcomes: dict[str, Outcome] = {}
+            for part in order:
+                outcomes[part.name] = self._plainly(part, sample, outcomes, whole[0])
+            return self._total(outcomes), outcomes
+
+        whole.append(THREAD_POOL.submit(run, math.inf, self._folder, "rewards"))
+        ready.set()
+        return whole[0]
+
+    def _plainly(
+        self, part: Part, sample: Mapping[str, Any], outcomes: Mapping[str, Outcome], whole: Future[Any]
+    ) -> Outcome:
+        if part.gate is not None and _is_shut(part.gate, outcomes[part.gate.part]):
+            return Outcome(counted=False)
+        plain, started = part.call, time.perf_counter()
+        assert isinstance(plain, Plain)
+        try:
+            result = THREAD_POOL.within(lambda: plain.bound(sample), plain.seconds, self._folder, part.name, whole)
+            outcome = self._worth(part, result)
+        except Exception as error:
+            outcome = self._failed(part, sample, error)
+        except SystemExit as exit:
+            outcome = self._failed(part, sample, CallError(describe(exit, self._folder)))
+        outcome.seconds = time.perf_counter() - started
+        return outcome
 
     async def _outcomes(self, sample: Mapping[str, Any]) -> tuple[float, dict[str, Outcome]]:
         tasks: dict[str, asyncio.Task[Outcome]] = {}
@@ -120,23 +171,25 @@ class Scorer:
     ) -> Outcome:
         if part.gate is not None:
             other = await asyncio.shield(tasks[part.gate.part])
-            if not other.counted or other.value < part.gate.at_least:
+            if _is_shut(part.gate, other):
                 return Outcome(counted=False)
         return await self._one(part, sample)
 
     async def _one(self, part: Part, sample: Mapping[str, Any]) -> Outcome:
         started = time.perf_counter()
         try:
-            raw, extras = read(await part.call(sample))
-            check_range(raw, part.bounds)
-            value = part.shape(raw) if part.shape is not None else raw
+            outcome = self._worth(part, await part.call(sample))
         except Exception as error:
             outcome = self._failed(part, sample, error)
-        else:
-            part.recent.append(False)
-            outcome = Outcome(value, raw, extras=extras)
         outcome.seconds = time.perf_counter() - started
         return outcome
+
+    def _worth(self, part: Part, result: Any) -> Outcome:
+        raw, extras = read(result)
+        check_range(raw, part.bounds)
+        value = part.shape(raw) if part.shape is not None else raw
+        part.recent.append(False)
+        return Outcome(value, raw, extras=extras)
 
     def _failed(self, part: Part, sample: Mapping[str, Any], error: Exception) -> Outcome:
         """What counts instead, or the end of the run."""
@@ -161,6 +214,22 @@ class Scorer:
         index = f"sample {info.get('index', '?')}" + (f" ({where})" if where else "")
         said = describe(error, self._folder)
         return short(f"orbiter-spec: reward {part.name!r} ({part.where}) failed on {index}: {said}")
+
+
+def _is_shut(gate: Gate, other: Outcome) -> bool:
+    return not other.counted or other.value < gate.at_least
+
+
+def _gates_first(parts: list[Part]) -> list[Part]:
+    """The parts in an order in which each stands behind its gate."""
+    depth: dict[str, int] = {}
+    gates = {part.name: part.gate.part if part.gate else None for part in parts}
+    for name in gates:
+        seen, gate = 0, gates[name]
+        while gate is not None:
+            seen, gate = seen + 1, gates[gate]
+        depth[name] = seen
+    return sorted(parts, key=lambda part: depth[part.name])
 
 
 def flatten(parts: Iterable[Part], total: float, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:

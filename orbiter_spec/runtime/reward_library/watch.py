@@ -24,7 +24,7 @@ from typing import Any
 from .errors import CallError, describe, frame_line
 from .printing import speaking_for
 
-THREADS = 64
+FIRST_THREADS, THREADS = 4, 64
 GRACE_SECONDS = 5.0
 LOOK_SECONDS = 0.25
 
@@ -50,7 +50,11 @@ class _Call:
 
 
 class Threads:
-    """A pool that grows when every thread is busy, and looks after the calls in it."""
+    """A pool that looks after the calls in it.
+
+    It starts with a few threads, which serve quick functions best: Python runs one of them at a time anyway. When calls
+    are still waiting after `LOOK_SECONDS`, the functions are slow ones, and it grows.
+    """
 
     def __init__(self, size: int = THREADS) -> None:
         self._size = size
@@ -66,13 +70,24 @@ class Threads:
         call = _Call(run, seconds, folder, name)
         self._waiting.put(call)
         with self._lock:
-            if self._idle < self._waiting.qsize() and self._threads < self._size:
-                self._threads += 1
-                threading.Thread(target=self._work, name=f"orbiter-reward-{self._threads}", daemon=True).start()
+            if self._idle < self._waiting.qsize() and self._threads < FIRST_THREADS:
+                self._grow()
             if not self._watching:
                 self._watching = True
                 threading.Thread(target=self._watch, name="orbiter-reward-watch", daemon=True).start()
         return call.future
+
+    def within(self, run: Callable[[], Any], seconds: float, folder: Path, name: str, whole: Future[Any]) -> Any:
+        """Call `run` in this thread, one of the pool's, with a time limit of its own.
+
+        Raises CallError when it is over. A call that cannot be interrupted fails `whole`, which is what the thread was
+        asked for.
+        """
+        return self._limited(_Call(run, seconds, folder, name, whole))
+
+    def _grow(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._work, name=f"orbiter-reward-{self._threads}", daemon=True).start()
 
     def _work(self) -> None:
         while True:
@@ -118,6 +133,8 @@ class Threads:
             with self._lock:
                 for call in [call for call in self._running if now > call.deadline]:
                     self._look_after(call, now)
+                for _ in range(min(self._waiting.qsize() - self._idle, self._size - self._threads)):
+                    self._grow()
 
     def _look_after(self, call: _Call, now: float) -> None:
         if not call.interrupted:
