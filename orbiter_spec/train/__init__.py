@@ -27,6 +27,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "split_dataset",
     ),
     "lifecycle": ("TrainConfig", "TrainMetrics", "Trainer", "TrainerError", "TrainerState"),
+    "reward_spec": ("RewardSpec",),
     "synthesis": (
         "ChatEndpoint",
         "DataSynthesiser",
@@ -45,6 +46,8 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "TrajectoryItem",
         "TrajectoryStrategy",
     ),
+    "verl_config": ("VeRLAlgorithm", "VeRLConfig"),
+    "verl_trainer": ("VeRLTrainer",),
 }
 """Names by the module of this package that defines them."""
 
