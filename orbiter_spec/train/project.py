@@ -48,10 +48,10 @@ class Project:
 
     def check(self, sets: Sequence[str] = ()) -> None:
         """Raises TrainerError with every error that the spec has."""
-        from orbiter_spec.compiler import check
+        from orbiter_spec.api import validate
         from orbiter_spec.diagnostics.text import render
 
-        report = check(self.spec, sets=sets).report
+        report = validate(self.spec, sets)
         if not report.ok:
             raise TrainerError(f"the experiment has errors\n{render(report)}")
 
