@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "validate": "check one or more specs",
     "plan": "show what would run where",
     "compile": "write verl's configuration",
+    "data": "build rows, look at them, count them",
     "run": "train",
     "rehearse": "shrink a spec to this machine and really run it",
     "runs": "list run folders",

@@ -21,7 +21,7 @@ from orbiter_spec.data.draw import Chosen
 from orbiter_spec.data.findings import findings
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.overlap import measure_overlap
-from orbiter_spec.data.pipeline import Batch, Context, StepError, in_batches
+from orbiter_spec.data.pipeline import OPAQUE, Batch, Context, StepError, in_batches
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
 from orbiter_spec.data.read import Row, read_rows
@@ -214,9 +214,13 @@ class _Build:
             place = self.request.pipeline[-1].place
             message = "the pipeline leaves no rows to train on"
             self.problems.add(self.request.train[0], "ORB413", message, place=place, note=_dropped(self.flow.reports))
-        if self.request.fraction is not None and not self.problems.any and self.rows.total() < 2:
+        if self.request.fraction is not None and not self._unseen() and not self.problems.any and self.rows.total() < 2:
             message = "dataset has one row, and a share of it cannot be set aside"
             self.problems.add(self.request.train[0], "ORB413", message, help="leave validation out, or name a file")
+
+    def _unseen(self) -> bool:
+        """Whether a look ends before the rows do: at a step that only a build takes."""
+        return self.flow.context.light and any(step.name in OPAQUE for step in self.request.pipeline)
 
     def _counts(self) -> tuple[int, int]:
         """Training and validation rows, scaled from what was read to the whole of the files that were cut."""

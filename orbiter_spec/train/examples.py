@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from orbiter_spec.data import augment
-from orbiter_spec.data.pipeline import Context, StepError, draw, in_batches, run_steps
+from orbiter_spec.data.flow import Flow
+from orbiter_spec.data.pipeline import Context, StepError, draw, in_batches
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import SourceRequest, StepRequest
 from orbiter_spec.train.trajectories import TrajectoryItem
@@ -105,7 +106,7 @@ def _kept(step: str, settings: Mapping[str, Any], data: Sequence[Example]) -> li
     """The examples that a step keeps."""
     rows = (Row(_SOURCE, number, _compared(fields_of(item))) for number, item in enumerate(data, start=1))
     try:
-        flow, _ = run_steps(in_batches(rows), [StepRequest(step, settings)], Context())
+        flow = Flow(Context()).run(in_batches(rows), [StepRequest(step, settings)])
         return [data[row.number - 1] for row in chain.from_iterable(flow)]
     except StepError as error:
         note = f" ({error.note})" if error.note else ""

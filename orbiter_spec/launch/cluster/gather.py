@@ -16,7 +16,7 @@ def gather(count: int, seconds: float = WAIT_SECONDS) -> int:
     end = time.monotonic() + seconds
     while (alive := sum(bool(node["Alive"]) for node in ray.nodes())) < count and time.monotonic() < end:
         time.sleep(1)
-    return alive
+    return int(alive)
 
 
 if __name__ == "__main__":
