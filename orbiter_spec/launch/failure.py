@@ -16,6 +16,7 @@ TAIL_BYTES = 4 << 20
 OURS = "orbiter-spec: "
 HOPELESS = ("the disk is full", "Ray could not place", "the path of Ray's session folder")
 RAISED = f"Error: {OURS}"
+_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _PREFIX = re.compile(r"^\((?:[^()]|\([^()]*\))*\bpid=\d+(?:, ip=[^)]*)?\)\s?")
 _EXCEPTION = re.compile(
@@ -51,7 +52,8 @@ def is_worth_another_try(reason: str | None) -> bool:
 
 def explain_failure(log_tail: str, exit_code: int | None = None) -> str:
     """The reason for a failure, from the end of `logs/verl.log` and the driver's exit code (negative: its signal)."""
-    lines = [_PREFIX.sub("", line.rstrip()) for line in _ANSI.sub("", log_tail).split("\n")]
+    text = _REPEATED.sub("", _ANSI.sub("", log_tail))
+    lines = [_PREFIX.sub("", line.rstrip()) for line in text.split("\n")]
     found = _first(lines, RAISED) or _machine(lines) or _exception(lines) or _first(lines, OURS) or _dead_actor(lines)
     return _short(found or _by_code(exit_code))
 

@@ -7,6 +7,7 @@ report too. Only a folder that holds no run at all is refused.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,8 @@ from orbiter_spec.report.series import Line, by_metric, tail_mean
 
 TEXT_BYTES = 64 << 10
 VALIDATION_STEPS = 6
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+END_OF_LOG = "End of the log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +148,9 @@ class RunView:
     def texts(self) -> list[tuple[str, str]]:
         """Files that say what was run, and the end of the log of a run that did not finish."""
         spec = sorted(path for path in (self.folder.path / "spec").glob("*.y*ml") if path.is_file())
-        named = [(path.name, _text(path)) for path in spec[:8]]
+        named = [] if self.state == "finished" else [(END_OF_LOG, _tail(self.folder.log))]
+        named += [(path.name, _text(path)) for path in spec[:8]]
         named.append(("What differs from verl's defaults", _text(self.folder.compiled / "overrides.txt")))
-        if self.state != "finished":
-            named.append(("End of the log", _tail(self.folder.log)))
         return [(name, text) for name, text in named if text]
 
 
@@ -210,6 +212,6 @@ def _tail(path: Path) -> str:
         with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - TEXT_BYTES // 8))
-            return file.read().decode("utf-8", errors="replace")
+            return _ANSI.sub("", file.read().decode("utf-8", errors="replace"))
     except OSError:
         return ""

@@ -96,3 +96,8 @@ def test_the_reason(name: str) -> None:
 
 def test_a_reason_is_one_short_line() -> None:
     assert len(explain_failure("ValueError: " + "x" * 5000, 1)) == MAX_CHARACTERS
+
+
+def test_how_often_ray_says_it_is_no_part_of_the_reason() -> None:
+    log = "(Worker pid=7) ValueError: the judge is gone\x1b[32m [repeated 2x across cluster]\x1b[0m\n"
+    assert explain_failure(log, 1) == "ValueError: the judge is gone"

@@ -103,10 +103,10 @@ def test_time_by_phase_adds_up(tmp_path: Path) -> None:
 def test_the_reason_of_a_failure_stands_in_the_page(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a", steps=3, state="failed", reason="ValueError: planted <b>reason</b>")
     (run / "logs").mkdir()
-    (run / "logs" / "verl.log").write_text("the last planted line\n")
+    (run / "logs" / "verl.log").write_text("\x1b[31mthe last planted line\x1b[0m\n")
     html = render(view(run))
     assert "ValueError: planted &lt;b&gt;reason&lt;/b&gt;" in html
-    assert "the last planted line" in html
+    assert "<pre>the last planted line\n</pre>" in html
 
 
 def test_a_run_without_a_step_has_a_report(tmp_path: Path) -> None:
