@@ -41,6 +41,9 @@ def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf)
         hatched = route == "verl.overrides"
         if not target.has(lowered.engine, key) and not target.accepts(lowered.engine, key):
             yield _unknown(key, route, hatched, target, lowered.engine, place_of)
+        elif hatched and (kind := _text_for(lowered.settings[key], target, lowered.engine, key)):
+            message = f"{key} is the text {lowered.settings[key]!r}, and verl has {kind} there"
+            yield Diagnostic("ORB604", message, place_of(f'verl.overrides["{key}"]'), help=f"write {kind}")
         elif hatched and key in words and not _needed(plan, words[key], lowered.settings[key]):
             yield Diagnostic(
                 "ORB602",
@@ -60,6 +63,19 @@ def _engine_missing(target: Target, engine: str, place_of: PlaceOf) -> Diagnosti
         place_of("hardware.train.engine"),
         help=f"use one of: {', '.join(target.engines)}",
     )
+
+
+def _text_for(value: Any, target: Target, engine: str, key: str) -> str:
+    """What verl has where a text is written, a number or a switch; "" where a text may be.
+
+    A threshold is a number by default and may be two in one text, as in 0.5_2.0.
+    """
+    if not isinstance(value, str) or "${" in value or "threshold" in key or not target.has(engine, key):
+        return ""
+    default = target.default(engine, key)
+    if isinstance(default, bool):
+        return "true or false"
+    return "a number" if isinstance(default, (int, float)) else ""
 
 
 def _needed(plan: Plan, field: str, value: Any) -> bool:

@@ -33,15 +33,18 @@ from orbiter_spec.rules.finding import Finding
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Look at each role's size."""
-    if facts.train_engine(plan) not in facts.SEQUENCE_ENGINES or plan.get("hardware.train.remove_padding") is not False:
+    if facts.train_engine(plan) not in facts.SEQUENCE_ENGINES:
         return
     for role in facts.roles(plan):
+        kept = "hardware.critic.remove_padding" if role == "critic" else "hardware.train.remove_padding"
+        if plan.get(kept) is not False:
+            continue
         route = f"hardware.{role}.sequence_parallel"
         size = int(plan.get(route) or 1)
         if size > 1 and (role == "train" or route in plan.given):
             yield Finding(
                 route=route,
                 note=f"{size} GPUs share packed sequences, and padding is kept",
-                help="use 1" if plan.on_cpu else "write hardware.train.remove_padding: true, or use 1",
-                related=(("hardware.train.remove_padding", "false"),),
+                help="use 1" if plan.on_cpu else f"write {kept}: true, or use 1",
+                related=((kept, "false"),),
             )

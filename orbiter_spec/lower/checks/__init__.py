@@ -49,6 +49,9 @@ from orbiter_spec.lower.checks import (
     orb643_profiler_without_options,
     orb644_bypass_loss_missing,
     orb645_classifier_pool_reports_nothing,
+    orb670_count_out_of_range,
+    orb671_number_out_of_range,
+    orb672_needed_value_left_null,
 )
 from orbiter_spec.lower.checks.finding import to_diagnostic
 
@@ -89,6 +92,9 @@ CHECKS: tuple[ModuleType, ...] = (
     orb643_profiler_without_options,
     orb644_bypass_loss_missing,
     orb645_classifier_pool_reports_nothing,
+    orb670_count_out_of_range,
+    orb671_number_out_of_range,
+    orb672_needed_value_left_null,
 )
 
 

@@ -29,14 +29,17 @@ from typing import Any
 
 from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.lower.checks.finding import KeyFinding
-from orbiter_spec.lower.checks.roles import uses_critic
+from orbiter_spec.lower.checks.roles import uses_critic, uses_reference
 from orbiter_spec.spec.names import AGGREGATIONS, ESTIMATORS, LOSSES, REWARD_MANAGERS, TOOL_FORMATS, TRAINER_MODES
 
 ACTOR = "actor_rollout_ref.actor"
 KL = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
 KL_NAMES = (*KL, *(f"{name}+" for name in KL))
+FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
+STRATEGIES = (*FSDP, "megatron", "veomni", "torchtitan", "automodel")
+PRECISIONS = ("bf16", "bfloat16", "fp16", "float16", "16", "fp32", "float32", "32", 16, 32)
 REGISTERED = ("algorithm.adv_estimator", f"{ACTOR}.policy_loss.loss_mode")
-NAMES: Mapping[str, tuple[str, ...]] = {
+NAMES: Mapping[str, tuple[Any, ...]] = {
     "trainer.v1.trainer_mode": TRAINER_MODES,
     "trainer.resume_mode": ("auto", "disable", "resume_path"),
     "trainer.v1.sampler.max_off_policy_strategy": ("drop", "wait"),
@@ -46,8 +49,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     f"{ACTOR}.kl_loss_type": KL_NAMES,
     f"{ACTOR}.policy_loss.loss_mode": LOSSES,
     f"{ACTOR}.loss_agg_mode": AGGREGATIONS,
-    f"{ACTOR}.strategy": ("fsdp", "fsdp2", "fsdp_turbo", "megatron", "veomni", "torchtitan", "automodel"),
-    "critic.strategy": ("fsdp", "fsdp2", "fsdp_turbo", "megatron", "veomni", "torchtitan", "automodel"),
+    f"{ACTOR}.strategy": STRATEGIES,
+    "critic.strategy": STRATEGIES,
     "actor_rollout_ref.rollout.name": ("vllm", "sglang", "trtllm", "hf", "???"),
     "actor_rollout_ref.rollout.multi_turn.format": TOOL_FORMATS,
     "reward.reward_manager.name": REWARD_MANAGERS,
@@ -57,6 +60,28 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "algorithm.rollout_correction.rollout_is": ("token", "sequence"),
     "global_profiler.tool": ("nsys", "npu", "torch", "torch_memory", "precision_debugger"),
     "distillation.distillation_loss.policy_loss_mode": ("vanilla",),
+    "distillation.distillation_loss.loss_mode": ("forward_kl_topk", *KL),
+    "reward.reward_model.rollout.name": ("vllm", "sglang", "trtllm", "???"),
+    "actor_rollout_ref.rollout.checkpoint_engine.backend": (
+        "naive",
+        "nccl",
+        "nixl",
+        "mooncake",
+        "kimi_ckpt_engine",
+        "delta_sharded",
+    ),
+    "actor_rollout_ref.rollout.dtype": ("auto", "half", "float16", "bfloat16", "float", "float32"),
+    "actor_rollout_ref.ref.strategy": STRATEGIES,
+    "critic.loss_agg_mode": AGGREGATIONS,
+    "transfer_queue.backend.storage_backend": ("SimpleStorage", "Yuanrong", "MooncakeStore"),
+    f"{ACTOR}.fsdp_config.dtype": PRECISIONS,
+    f"{ACTOR}.fsdp_config.model_dtype": PRECISIONS,
+    "actor_rollout_ref.ref.fsdp_config.dtype": PRECISIONS,
+    "actor_rollout_ref.ref.fsdp_config.model_dtype": PRECISIONS,
+    "critic.fsdp.dtype": PRECISIONS,
+    "critic.fsdp.model_dtype": PRECISIONS,
+    f"{ACTOR}.fsdp_config.strategy": FSDP,
+    f"{ACTOR}.optim.warmup_style": ("constant", "cosine"),
     f"{ACTOR}.torchtitan.attn_type": ("flex", "flex_flash", "varlen"),
     f"{ACTOR}.torchtitan.spmd_backend": ("default", "full_dtensor", "spmd_types"),
     f"{ACTOR}.torchtitan.activation_checkpoint": ("selective", "full", "none"),
@@ -67,6 +92,13 @@ ONLY_WITH: Mapping[str, tuple[str, Any]] = {
     "algorithm.kl_ctrl.type": ("algorithm.use_kl_in_reward", True),
     f"{ACTOR}.kl_loss_type": (f"{ACTOR}.use_kl_loss", True),
     "distillation.distillation_loss.policy_loss_mode": ("distillation.enabled", True),
+    "distillation.distillation_loss.loss_mode": ("distillation.enabled", True),
+    "reward.reward_model.rollout.name": ("reward.reward_model.enable", True),
+    "actor_rollout_ref.rollout.checkpoint_engine.backend": (
+        "actor_rollout_ref.rollout.checkpoint_engine.custom_backend_module",
+        None,
+    ),
+    "actor_rollout_ref.rollout.dtype": ("actor_rollout_ref.rollout.name", "vllm"),
     "reward.reward_manager.name": ("reward.reward_manager.source", "register"),
 }
 
@@ -79,9 +111,18 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         switch, needed = ONLY_WITH.get(key, ("", None))
         if value is None or value in names or (switch and settings.get(switch, needed) != needed):
             continue
-        if key == "critic.strategy" and not uses_critic(settings):
+        if not _is_on(key, settings):
             continue
-        close = nearest(str(value), names)
+        close = nearest(str(value), map(str, names))
         severity = Severity.WARNING if imported and key in REGISTERED else Severity.ERROR
         note = f"{key} = {value!r}" + (f"; did you mean {close!r}?" if close else "")
-        yield KeyFinding(key, note, f"use {', '.join(name for name in names if name != '???')}", severity=severity)
+        yield KeyFinding(key, note, f"use {', '.join(str(name) for name in names if name != '???')}", severity=severity)
+
+
+def _is_on(key: str, settings: Mapping[str, Any]) -> bool:
+    """True when the role or the engine that reads `key` is built."""
+    role = "critic" if key.startswith("critic.") else "actor_rollout_ref.ref"
+    if key.startswith(f"{role}.") and not (uses_critic if role == "critic" else uses_reference)(settings):
+        return False
+    engine = settings.get("critic.strategy" if role == "critic" and key.startswith("critic.") else f"{ACTOR}.strategy")
+    return ".fsdp" not in key or engine in (None, *FSDP)

@@ -77,6 +77,28 @@ def _teachers(settings: Mapping[str, Any], names: list[str]) -> Iterator[KeyFind
             note = "the teacher has no key" if key is None else f"{key!r} is also {seen[key]}'s"
             yield KeyFinding(f"{home}.key", note, "give each teacher a key of its own")
         seen[key] = name
+        yield from _engine(settings, f"{home}.inference.name")
+        yield from _experts(settings, f"{home}.inference")
+
+
+def _experts(settings: Mapping[str, Any], home: str) -> Iterator[KeyFinding]:
+    """As for the rollout: expert parallelism is all GPUs of a replica, or 1."""
+    experts = settings.get(f"{home}.expert_parallel_size") or 1
+    whole = (settings.get(f"{home}.tensor_model_parallel_size") or 2) * (
+        settings.get(f"{home}.data_parallel_size") or 1
+    )
+    if experts not in (1, whole):
+        yield KeyFinding(f"{home}.expert_parallel_size", f"{experts} of {whole} GPUs", f"use 1 or {whole}")
+
+
+def _engine(settings: Mapping[str, Any], key: str) -> Iterator[KeyFinding]:
+    """Teachers hand out the largest logits in two engines only."""
+    name = settings.get(key, "vllm")
+    largest = settings.get("distillation.distillation_loss.loss_mode") == "forward_kl_topk"
+    usable = ("vllm", "sglang") if largest else ("vllm", "sglang", "trtllm")
+    if name not in (*usable, "???", None):
+        note = f"{name} hands out no logits" if largest and name == "trtllm" else f"{name!r} is no engine"
+        yield KeyFinding(key, note, f"use {' or '.join(usable)}")
 
 
 def _pool(settings: Mapping[str, Any], names: list[str], gpus: int) -> Iterator[KeyFinding]:

@@ -31,6 +31,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orbiter_spec.lower.checks.finding import KeyFinding
+from orbiter_spec.lower.checks.roles import uses_critic
 
 HOME = "actor_rollout_ref.actor.megatron"
 LIMIT = f"{HOME}.max_seqlen_per_dp_cp_rank"
@@ -39,6 +40,9 @@ VIRTUAL = f"{HOME}.virtual_pipeline_model_parallel_size"
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look at what excludes it."""
+    critic = "critic.megatron.dynamic_context_parallel"
+    if uses_critic(settings) and settings.get("critic.strategy") == "megatron" and settings.get(critic):
+        yield KeyFinding(critic, "it knows language models, and the critic is a value model", f"set {critic} to false")
     switch = f"{HOME}.dynamic_context_parallel"
     if settings.get("actor_rollout_ref.actor.strategy") != "megatron" or not settings.get(switch):
         return

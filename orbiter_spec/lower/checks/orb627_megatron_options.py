@@ -54,6 +54,11 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
             yield KeyFinding(
                 f"{engine}.vanilla_mbridge", note, "set it to false", related=((f"{engine}.qat.enable", "true"),)
             )
+        rank = settings.get("actor_rollout_ref.model.lora.rank") or 0
+        if rank > 0 and role != "critic" and settings.get(f"{engine}.vanilla_mbridge"):
+            note = "the legacy bridge makes no adapters"
+            related = (("actor_rollout_ref.model.lora.rank", f"{rank}"),)
+            yield KeyFinding(f"{engine}.vanilla_mbridge", note, "set it to false", related=related)
         scale = settings.get(f"{role}.optim.muon_extra_scale_factor", 1.0)
         if settings.get(f"{role}.optim.muon_match_adamw_update_rms") and scale != 1.0:
             note = f"{scale} beside a scale that is computed"

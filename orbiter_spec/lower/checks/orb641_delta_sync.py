@@ -46,6 +46,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     bridge = "actor_rollout_ref.actor.megatron.vanilla_mbridge"
     refused = (
         (f"{ROLLOUT}.data_parallel_size", on_vllm and settings.get(f"{ROLLOUT}.data_parallel_size", 1) != 1),
+        (f"{ROLLOUT}.quantization", on_vllm and settings.get(f"{ROLLOUT}.quantization") is not None),
         (f"{ROLLOUT}.disaggregation.enabled", bool(settings.get(f"{ROLLOUT}.disaggregation.enabled"))),
         (verify, on_vllm and (settings.get(verify) or 0) > 0),
         ("actor_rollout_ref.model.lora.rank", megatron and uses_adapters(settings)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -22,3 +22,14 @@ def uses_adapters(settings: Mapping[str, Any]) -> bool:
     model = "actor_rollout_ref.model"
     ranks = (settings.get(f"{model}.lora.rank"), settings.get(f"{model}.lora_rank"))
     return any((rank or 0) > 0 for rank in ranks) or settings.get(f"{model}.lora_adapter_path") is not None
+
+
+def engines_served(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Where the settings of each inference engine stand: the rollout's, the reward model's, the teachers'."""
+    yield "actor_rollout_ref.rollout"
+    if settings.get("reward.reward_model.enable"):
+        yield "reward.reward_model.rollout"
+    if settings.get("distillation.enabled"):
+        teachers = "distillation.teacher_models."
+        names = {key.removeprefix(teachers).partition(".")[0] for key in settings if key.startswith(teachers)}
+        yield from (f"{teachers}{name}.inference" for name in sorted(names))

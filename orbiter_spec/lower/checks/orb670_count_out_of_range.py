@@ -1,0 +1,88 @@
+"""count that verl cannot work with
+
+## What it checks
+
+Batches, samples, workers, nodes and parallel sizes that are read are at least 1, and counts that may be nothing are at
+least 0. Epochs of an update or a training at 0 are a warning: nothing would be trained.
+
+## Why it matters
+
+Ray, torch and the engines refuse the number when they are built, or divide by it in the first step.
+
+## Bad
+
+```yaml
+actor_rollout_ref.rollout.agent.num_workers: 0
+```
+
+## Good
+
+```yaml
+actor_rollout_ref.rollout.agent.num_workers: 8
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orbiter_spec.diagnostics import Severity
+from orbiter_spec.lower.checks.finding import KeyFinding
+from orbiter_spec.lower.checks.roles import uses_critic, uses_reference
+
+ACTOR, REFERENCE, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.ref", "actor_rollout_ref.rollout"
+AT_LEAST_ONE = (
+    "data.train_batch_size",
+    "data.max_prompt_length",
+    "data.max_response_length",
+    f"{ACTOR}.ppo_mini_batch_size",
+    f"{ROLLOUT}.n",
+    f"{ROLLOUT}.val_kwargs.n",
+    f"{ROLLOUT}.agent.num_workers",
+    f"{ROLLOUT}.tensor_model_parallel_size",
+    f"{ROLLOUT}.data_parallel_size",
+    f"{ROLLOUT}.pipeline_model_parallel_size",
+    f"{ROLLOUT}.max_num_seqs",
+    f"{ROLLOUT}.max_num_batched_tokens",
+    f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes",
+    "reward.num_workers",
+    "trainer.nnodes",
+    "trainer.n_gpus_per_node",
+)
+TRAINS_NOTHING = (f"{ACTOR}.ppo_epochs", "trainer.total_epochs")
+
+
+def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    """Look at each count that is read."""
+    for key, least in _counts(settings):
+        value = settings.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < least:
+            yield KeyFinding(key, f"{key} = {value}", f"use {least} or more")
+    for key in TRAINS_NOTHING:
+        value = settings.get(key)
+        if isinstance(value, int) and value < 1:
+            yield KeyFinding(key, f"{key} = {value}: nothing is trained", "use 1 or more", severity=Severity.WARNING)
+
+
+def _counts(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    yield from ((key, 1) for key in AT_LEAST_ONE)
+    yield "data.dataloader_num_workers", 0
+    if settings.get("data.filter_overlong_prompts"):
+        yield "data.filter_overlong_prompts_workers", 1
+    if settings.get("transfer_queue.backend.storage_backend", "SimpleStorage") == "SimpleStorage":
+        yield "transfer_queue.backend.SimpleStorage.num_data_storage_units", 1
+    yield from _passes(settings)
+
+
+def _passes(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Micro-batches, or their budgets, of the roles that are on."""
+    actor = bool(settings.get(f"{ACTOR}.use_dynamic_bsz"))
+    homes = [(f"{ACTOR}.use_dynamic_bsz", ACTOR, "ppo"), (f"{ROLLOUT}.log_prob_use_dynamic_bsz", ROLLOUT, "log_prob")]
+    if uses_reference(settings):
+        homes.append((f"{REFERENCE}.log_prob_use_dynamic_bsz", REFERENCE, "log_prob"))
+    for switch, home, word in homes:
+        by_tokens = settings.get(switch, actor)
+        yield f"{home}.{word}_{'max_token_len_per_gpu' if by_tokens else 'micro_batch_size_per_gpu'}", 1
+    if uses_critic(settings):
+        yield "critic.ppo_mini_batch_size", 1

@@ -1,0 +1,142 @@
+"""What fails beside the known failures: the next assertion of the same function, the same one for another role.
+
+Each is a sound configuration with a few keys changed, and the check that has to find it. Where verl's own dataclass or
+function says so without a GPU, `tests/rules/test_check_pages.py` and the comments here name the place in verl.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orbiter_spec.diagnostics import Severity
+from tests.rules.test_check_pages import SOUND
+from tests.rules.test_check_pages import findings_of as key_findings_of
+
+ACTOR, ROLLOUT, REFERENCE = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.ref"
+CRITIC = {"algorithm.adv_estimator": "gae"}
+MEGATRON = {f"{ACTOR}.strategy": "megatron", f"{REFERENCE}.strategy": "megatron", "critic.strategy": "megatron"}
+JUDGE = {"reward.reward_model.enable": True, "reward.reward_model.model_path": "org/judge"}
+TEACHER = {
+    "distillation.enabled": True,
+    "distillation.nnodes": 1,
+    "distillation.n_gpus_per_node": 2,
+    "distillation.teacher_models.teacher_model.model_path": "org/teacher",
+}
+INFERENCE, LOSS = "distillation.teacher_models.teacher_model.inference", "distillation.distillation_loss"
+SEPARATE = {"trainer.v1.trainer_mode": "separate_async", f"{ROLLOUT}.nnodes": 1, f"{ROLLOUT}.n_gpus_per_node": 8}
+
+FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    # workers/engine/fsdp/transformer_impl.py optimizer_step
+    ("ORB672", f"{ACTOR}.optim.clip_grad", {}),
+    ("ORB672", "critic.optim.clip_grad", CRITIC),
+    # workers/engine_workers.py init_model
+    ("ORB672", f"{ROLLOUT}.log_prob_max_token_len_per_gpu", {}),
+    ("ORB672", f"{ACTOR}.ppo_max_token_len_per_gpu", {}),
+    # trainer/ppo/reward.py get_custom_reward_fn, load_reward_manager
+    ("ORB672", "reward.custom_reward_function.name", {"reward.custom_reward_function.path": "reward.py"}),
+    ("ORB672", "reward.reward_manager.module.path", {"reward.reward_manager.source": "importlib"}),
+    # workers/config/distillation.py
+    ("ORB672", f"{LOSS}.topk", {**TEACHER, f"{LOSS}.loss_mode": "forward_kl_topk"}),
+    ("ORB614", f"{LOSS}.loss_mode", {**TEACHER, f"{LOSS}.loss_mode": "forward_kl"}),
+    ("ORB617", f"{INFERENCE}.name", {**TEACHER, f"{INFERENCE}.name": "vlm"}),
+    ("ORB617", f"{INFERENCE}.name", {**TEACHER, f"{INFERENCE}.name": "trtllm", f"{LOSS}.loss_mode": "forward_kl_topk"}),
+    ("ORB617", f"{INFERENCE}.expert_parallel_size", {**TEACHER, f"{INFERENCE}.expert_parallel_size": 3}),
+    # workers/rollout/replica.py registry, vLLM's own bounds
+    ("ORB614", "reward.reward_model.rollout.name", {**JUDGE, "reward.reward_model.rollout.name": "vlm"}),
+    ("ORB671", f"{INFERENCE}.gpu_memory_utilization", {**TEACHER, f"{INFERENCE}.gpu_memory_utilization": 0}),
+    (
+        "ORB671",
+        "reward.reward_model.rollout.gpu_memory_utilization",
+        {**JUDGE, "reward.reward_model.rollout.gpu_memory_utilization": 2},
+    ),
+    ("ORB671", f"{ROLLOUT}.gpu_memory_utilization", {f"{ROLLOUT}.gpu_memory_utilization": 1.5}),
+    ("ORB671", f"{ROLLOUT}.top_p", {f"{ROLLOUT}.top_p": 0}),
+    ("ORB671", f"{ROLLOUT}.val_kwargs.top_p", {f"{ROLLOUT}.val_kwargs.top_p": 2.0}),
+    ("ORB671", f"{ROLLOUT}.val_kwargs.temperature", {f"{ROLLOUT}.val_kwargs.temperature": -1}),
+    ("ORB671", f"{ROLLOUT}.top_k", {f"{ROLLOUT}.top_k": -2}),
+    ("ORB614", f"{ROLLOUT}.dtype", {f"{ROLLOUT}.dtype": "bf16"}),
+    # torch.optim, utils/torch_functional.py
+    ("ORB671", f"{ACTOR}.optim.lr", {f"{ACTOR}.optim.lr": -1e-6}),
+    ("ORB671", "critic.optim.weight_decay", {**CRITIC, "critic.optim.weight_decay": -0.1}),
+    (
+        "ORB671",
+        f"{ACTOR}.optim.min_lr_ratio",
+        {f"{ACTOR}.optim.lr_scheduler_type": "cosine", f"{ACTOR}.optim.min_lr_ratio": 2.0},
+    ),
+    # workers/config/{optimizer,engine,actor,critic}.py
+    ("ORB614", f"{ACTOR}.optim.warmup_style", {f"{ACTOR}.optim.warmup_style": "linear"}),
+    ("ORB614", f"{ACTOR}.fsdp_config.strategy", {f"{ACTOR}.fsdp_config.strategy": "fsdp3"}),
+    ("ORB614", f"{ACTOR}.fsdp_config.dtype", {f"{ACTOR}.fsdp_config.dtype": "bf61"}),
+    ("ORB614", "critic.fsdp.model_dtype", {**CRITIC, "critic.fsdp.model_dtype": "half"}),
+    ("ORB614", "critic.loss_agg_mode", {**CRITIC, "critic.loss_agg_mode": "mean"}),
+    ("ORB614", f"{REFERENCE}.strategy", {f"{ACTOR}.use_kl_loss": True, f"{REFERENCE}.strategy": "fsdp3"}),
+    # workers/engine/megatron/transformer_impl.py, workers/config/megatron_peft.py
+    (
+        "ORB627",
+        f"{ACTOR}.megatron.vanilla_mbridge",
+        {**MEGATRON, f"{ACTOR}.megatron.vanilla_mbridge": True, "actor_rollout_ref.model.lora.rank": 8},
+    ),
+    (
+        "ORB623",
+        "critic.megatron.dynamic_context_parallel",
+        {**MEGATRON, **CRITIC, "critic.megatron.dynamic_context_parallel": True},
+    ),
+    # checkpoint_engine/base.py registry, workers/rollout/vllm_rollout
+    ("ORB614", f"{ROLLOUT}.checkpoint_engine.backend", {f"{ROLLOUT}.checkpoint_engine.backend": "ncl"}),
+    (
+        "ORB641",
+        f"{ROLLOUT}.quantization",
+        {f"{ROLLOUT}.checkpoint_engine.backend": "delta_sharded", f"{ROLLOUT}.quantization": "fp8"},
+    ),
+    (
+        "ORB670",
+        f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes",
+        {f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes": 0},
+    ),
+    # Ray actors, dataloader, TransferQueue
+    ("ORB670", f"{ROLLOUT}.agent.num_workers", {f"{ROLLOUT}.agent.num_workers": 0}),
+    ("ORB670", "reward.num_workers", {"reward.num_workers": 0}),
+    ("ORB670", "data.dataloader_num_workers", {"data.dataloader_num_workers": -1}),
+    ("ORB670", "trainer.nnodes", {"trainer.nnodes": 0}),
+    ("ORB670", f"{ROLLOUT}.n", {f"{ROLLOUT}.n": 0}),
+    (
+        "ORB670",
+        "data.filter_overlong_prompts_workers",
+        {"data.filter_overlong_prompts": True, "data.filter_overlong_prompts_workers": 0},
+    ),
+    (
+        "ORB670",
+        "transfer_queue.backend.SimpleStorage.num_data_storage_units",
+        {"transfer_queue.backend.SimpleStorage.num_data_storage_units": 0},
+    ),
+    ("ORB614", "transfer_queue.backend.storage_backend", {"transfer_queue.backend.storage_backend": "Simple"}),
+)
+
+
+@pytest.mark.parametrize(("name", "key", "changed"), FOUND, ids=[f"{name}-{key}" for name, key, _ in FOUND])
+def test_it_is_found(name: str, key: str, changed: dict[str, Any]) -> None:
+    settings = {**SOUND, **changed, **({key: None} if name == "ORB672" else {})}
+    found = [(found_id, item.key) for found_id, item in key_findings_of(settings) if item.severity is Severity.ERROR]
+    assert (name, key) in found
+
+
+OFF: tuple[dict[str, Any], ...] = (
+    {"critic.optim.clip_grad": None, "critic.loss_agg_mode": "mean"},
+    {"distillation.enabled": False, f"{LOSS}.loss_mode": "forward_kl", f"{INFERENCE}.name": "vlm"},
+    {"reward.reward_model.enable": False, "reward.reward_model.rollout.name": "vlm"},
+    {f"{REFERENCE}.strategy": "fsdp3"},
+    {f"{ROLLOUT}.name": "sglang", f"{ROLLOUT}.dtype": "bf16"},
+    {"data.filter_overlong_prompts_workers": 0},
+    {
+        f"{ROLLOUT}.checkpoint_engine.backend": "mine",
+        f"{ROLLOUT}.checkpoint_engine.custom_backend_module": "package.module",
+    },
+)
+
+
+@pytest.mark.parametrize("changed", OFF)
+def test_what_nothing_reads_is_no_error(changed: dict[str, Any]) -> None:
+    found = key_findings_of({**SOUND, **changed})
+    assert [item for item in found if item[1].severity is Severity.ERROR] == []
