@@ -135,8 +135,9 @@ def test_verl_fails_there_too(name: str) -> None:
 
 
 def test_the_older_trainer_feeds_its_estimators() -> None:
-    assert [name for name, _ in findings_of(plan_of("algorithm: {name: remax}"))] == ["ORB302"]
-    assert findings_of(plan_of("algorithm: {name: remax}\nverl: {overrides: {trainer.use_v1: false}}")) == []
+    newer = "algorithm: {name: remax, trainer: v1}"
+    assert [name for name, _ in findings_of(plan_of(newer))] == ["ORB302"]
+    assert findings_of(plan_of("algorithm: {name: remax}")) == []
 
 
 @pytest.mark.parametrize("text", [*(pair[0] for pair in SPECS.values()), *(snippet(rule, "Bad") for rule in RULES)])
