@@ -20,7 +20,7 @@ MIB = (1024**2, "MiB")
 
 def render_plan(plan: dict[str, Any], width: int = 100) -> str:
     """The screen for `plan`, ending in a newline."""
-    sections = (_head, _batches, _pools, _demand, _memory, _decisions)
+    sections = (_head, _not_seen, _batches, _pools, _demand, _memory, _decisions)
     blocks = ["\n".join(section(plan, width)) for section in sections]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -48,6 +48,13 @@ def _head(plan: dict[str, Any], width: int) -> Iterator[str]:
 
 def _parallel(sizes: dict[str, int]) -> str:
     return "".join(f", {name} parallel {size}" for name, size in sizes.items() if size > 1)
+
+
+def _not_seen(plan: dict[str, Any], width: int) -> Iterator[str]:
+    """Keys that go past the plan: whatever numbers they change are not in what follows."""
+    if plan["not_seen"]:
+        text = f"not seen here, set by verl.overrides: {', '.join(plan['not_seen'])}"
+        yield from textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _batches(plan: dict[str, Any], width: int) -> Iterator[str]:

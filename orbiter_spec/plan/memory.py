@@ -32,6 +32,7 @@ from orbiter_spec.plan.activations import (
 from orbiter_spec.plan.model import Memory, Phase, Plan, Use
 from orbiter_spec.plan.model_facts import ModelFacts, find_facts
 from orbiter_spec.plan.rollout_size import cache_bytes_per_token, least_bytes, weight_bytes
+from orbiter_spec.plan.serving import Served, served_models
 from orbiter_spec.plan.sharding import Layout, State, layout, training_state, value_model
 
 OVERHEAD = Estimate(int(1.0 * GIB), int(2.0 * GIB), int(4.0 * GIB))
@@ -149,6 +150,20 @@ def _phases(plan: Plan, facts: ModelFacts, trained: tuple[Trained, ...], capacit
         yield Phase(name, "global_pool", (*idle, *reference, *kept, *_update(plan, model)))
     if plan.get("hardware.rollout.placement") == "separate":
         yield Phase("generation", "rollout_pool", tuple(_rollout(plan, facts, capacity)))
+    for served in served_models(plan):
+        beside = (*resident, *reference, *kept) if served.pool == "global_pool" else ()
+        yield Phase(served.role, served.pool, (*beside, *_serve(plan, served, capacity)))
+
+
+def _serve(plan: Plan, served: Served, capacity: int | None) -> Iterator[Use]:
+    """A served model takes its share of the GPU; the cache is what its weights leave of it."""
+    share = 0 if capacity is None or plan.on_cpu else int(capacity * served.share)
+    if served.facts is None:
+        yield _use(served.role, "weights and KV cache", exactly(share))
+    else:
+        yield _use(served.role, "weights", exactly(served.weights))
+        yield _use(served.role, "KV cache", exactly(max(0, share - served.weights)))
+    yield from _overhead(plan)
 
 
 def _rollout(plan: Plan, facts: ModelFacts, capacity: int | None) -> Iterator[Use]:
@@ -258,6 +273,10 @@ def _verdict(plan: Plan, facts: ModelFacts, phases: tuple[Phase, ...], capacity:
         least = least_bytes(plan, facts)
         if least + ENGINE_WORK.low > share:
             return TOO_LARGE, f"rollout: weights and one sequence take {_gib(least)} of its share of {_gib(share)}"
+    for served in served_models(plan):
+        own = int(capacity * served.share)
+        if served.weights + ENGINE_WORK.low > own:
+            return TOO_LARGE, f"{served.role}: weights take {_gib(served.weights)} of its share of {_gib(own)}"
     worst = max(phases, key=lambda phase: (phase.low > capacity, phase.expected))
     numbers = f"{worst.name}: {_gib(worst.expected)} expected, {_gib(worst.low)} at least, of {_gib(capacity)}"
     if worst.low > capacity:
@@ -309,6 +328,17 @@ def _assumptions(plan: Plan, capacity: int | None) -> Iterator[str]:
         yield "adapters on every linear layer"
     if plan.get("hardware.train.engine") in ("veomni", "torchtitan"):
         yield "this engine shards as FSDP2 does"
+    for served in served_models(plan):
+        if served.facts is None:
+            yield f"{served.path}, the {served.role}, fits its share of the GPU: its size is unknown"
+    if critic := _unknown_critic(plan):
+        yield f"{critic}, the critic, to be as large as the policy"
+
+
+def _unknown_critic(plan: Plan) -> str | None:
+    """The critic's own model, where nothing is known of it."""
+    path = plan.path("algorithm.critic.model.path") if plan.needs_critic else None
+    return str(path) if path is not None and find_facts(str(path)) is None else None
 
 
 def _gib(amount: int) -> str:

@@ -29,6 +29,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "pools": [_pool(pool) for pool in plan.pools],
         "demand": _demand(plan.demand, plan.pools) if plan.demand else None,
         "memory": _memory(plan.memory) if plan.memory else None,
+        "not_seen": sorted(plan.get("verl.overrides") or ()),
         "decisions": [_decision(decision) for decision in plan.decided.values()],
     }
 

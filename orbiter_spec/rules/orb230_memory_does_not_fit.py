@@ -55,6 +55,8 @@ def check(plan: Plan) -> Iterator[Finding]:
 
 def _cure(plan: Plan, phase: str) -> str:
     """What most often helps in that phase."""
+    if phase.startswith(("reward model", "teacher")):
+        return "use a larger tensor_parallel for it, a smaller memory_fraction, or GPUs of its own"
     if phase == "rollout":
         return "use a larger hardware.rollout.tensor_parallel, or more GPUs"
     kept = not plan.get("hardware.train.offload.optimizer")
