@@ -111,6 +111,29 @@ FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "transfer_queue.backend.SimpleStorage.num_data_storage_units",
         {"transfer_queue.backend.SimpleStorage.num_data_storage_units": 0},
     ),
+    # utils/config.py multiplies and divides by parallel sizes; dataclasses refuse null where they list names
+    ("ORB670", f"{ACTOR}.megatron.context_parallel_size", {**MEGATRON, f"{ACTOR}.megatron.context_parallel_size": 0}),
+    (
+        "ORB670",
+        "critic.megatron.tensor_model_parallel_size",
+        {**MEGATRON, **CRITIC, "critic.megatron.tensor_model_parallel_size": None},
+    ),
+    ("ORB670", f"{ROLLOUT}.expert_parallel_size", {f"{ROLLOUT}.expert_parallel_size": None}),
+    ("ORB670", f"{ROLLOUT}.pipeline_model_parallel_size", {f"{ROLLOUT}.pipeline_model_parallel_size": 1.5}),
+    (
+        "ORB670",
+        f"{ACTOR}.ppo_micro_batch_size_per_gpu",
+        {f"{ACTOR}.use_dynamic_bsz": False, f"{ACTOR}.ppo_micro_batch_size_per_gpu": "eight"},
+    ),
+    ("ORB672", f"{ACTOR}.loss_agg_mode", {}),
+    ("ORB672", f"{ACTOR}.optim.lr_scheduler_type", {}),
+    ("ORB672", f"{ACTOR}.fsdp_config.strategy", {}),
+    ("ORB614", "critic.megatron.dtype", {**MEGATRON, **CRITIC, "critic.megatron.dtype": "float32"}),
+    (
+        "ORB642",
+        f"{ROLLOUT}.trace.max_samples_per_step_per_worker",
+        {f"{ROLLOUT}.trace.max_samples_per_step_per_worker": "all"},
+    ),
     ("ORB614", "transfer_queue.backend.storage_backend", {"transfer_queue.backend.storage_backend": "Simple"}),
 )
 

@@ -38,6 +38,7 @@ KL_NAMES = (*KL, *(f"{name}+" for name in KL))
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
 STRATEGIES = (*FSDP, "megatron", "veomni", "torchtitan", "automodel")
 PRECISIONS = ("bf16", "bfloat16", "fp16", "float16", "16", "fp32", "float32", "32", 16, 32)
+MEGATRON_PRECISIONS = ("bfloat16", "float16")
 REGISTERED = ("algorithm.adv_estimator", f"{ACTOR}.policy_loss.loss_mode")
 NAMES: Mapping[str, tuple[Any, ...]] = {
     "trainer.v1.trainer_mode": TRAINER_MODES,
@@ -78,6 +79,9 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     f"{ACTOR}.fsdp_config.model_dtype": PRECISIONS,
     "actor_rollout_ref.ref.fsdp_config.dtype": PRECISIONS,
     "actor_rollout_ref.ref.fsdp_config.model_dtype": PRECISIONS,
+    f"{ACTOR}.megatron.dtype": MEGATRON_PRECISIONS,
+    "actor_rollout_ref.ref.megatron.dtype": MEGATRON_PRECISIONS,
+    "critic.megatron.dtype": MEGATRON_PRECISIONS,
     "critic.fsdp.dtype": PRECISIONS,
     "critic.fsdp.model_dtype": PRECISIONS,
     f"{ACTOR}.fsdp_config.strategy": FSDP,
@@ -125,4 +129,6 @@ def _is_on(key: str, settings: Mapping[str, Any]) -> bool:
     if key.startswith(f"{role}.") and not (uses_critic if role == "critic" else uses_reference)(settings):
         return False
     engine = settings.get("critic.strategy" if role == "critic" and key.startswith("critic.") else f"{ACTOR}.strategy")
+    if ".megatron." in key:
+        return engine == "megatron"
     return ".fsdp" not in key or engine in (None, *FSDP)

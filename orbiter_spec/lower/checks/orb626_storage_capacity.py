@@ -39,8 +39,8 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     held = settings.get(KEY, 100_000)
     if held is None or settings.get("transfer_queue.backend.storage_backend", "SimpleStorage") != "SimpleStorage":
         return
-    samples = settings.get("actor_rollout_ref.rollout.n", 1)
-    rows = settings.get("data.train_batch_size", 1024) * (samples + 1)
+    samples = settings.get("actor_rollout_ref.rollout.n") or 1
+    rows = (settings.get("data.train_batch_size") or 1024) * (samples + 1)
     rows *= 1 if settings.get("trainer.v1.trainer_mode", "sync") == "sync" else 2
     if rows > held:
         note = f"a step holds {rows} rows, the queue {held}"

@@ -58,7 +58,8 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     )
     for key, read, fits, cure in ranges:
         value = settings.get(key)
-        if read and value is not None and not fits(value):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if read and value is not None and not (number and fits(value)):
             yield KeyFinding(key, f"{key} = {value!r}", f"use a value {cure}")
     if loss == "dro" and not settings.get(f"{ACTOR}.policy_loss.dro_beta"):
         yield KeyFinding(f"{ACTOR}.policy_loss.dro_beta", "DRO has no default for it", "set it above 0")

@@ -2,8 +2,8 @@
 
 ## What it checks
 
-Batches, samples, workers, nodes and parallel sizes that are read are at least 1, and counts that may be nothing are at
-least 0. Epochs of an update or a training at 0 are a warning: nothing would be trained.
+Batches, samples, workers, nodes and parallel sizes that are read are whole numbers of at least 1, and counts that may
+be nothing of at least 0. Epochs of an update or a training at 0 are a warning: nothing would be trained.
 
 ## Why it matters
 
@@ -37,12 +37,8 @@ AT_LEAST_ONE = (
     "data.max_prompt_length",
     "data.max_response_length",
     f"{ACTOR}.ppo_mini_batch_size",
-    f"{ROLLOUT}.n",
     f"{ROLLOUT}.val_kwargs.n",
     f"{ROLLOUT}.agent.num_workers",
-    f"{ROLLOUT}.tensor_model_parallel_size",
-    f"{ROLLOUT}.data_parallel_size",
-    f"{ROLLOUT}.pipeline_model_parallel_size",
     f"{ROLLOUT}.max_num_seqs",
     f"{ROLLOUT}.max_num_batched_tokens",
     f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes",
@@ -50,6 +46,9 @@ AT_LEAST_ONE = (
     "trainer.nnodes",
     "trainer.n_gpus_per_node",
 )
+ROLLOUT_SIZES = ("tensor_model_parallel_size", "data_parallel_size", "pipeline_model_parallel_size")
+MEGATRON_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
 TRAINS_NOTHING = (f"{ACTOR}.ppo_epochs", "trainer.total_epochs")
 
 
@@ -57,12 +56,37 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look at each count that is read."""
     for key, least in _counts(settings):
         value = settings.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < least:
-            yield KeyFinding(key, f"{key} = {value}", f"use {least} or more")
+        if value is not None and not _is_count(value, least):
+            yield KeyFinding(key, f"{key} = {value!r}", f"use a whole number, {least} or more")
+    for key in _sizes(settings):
+        if key in settings and not _is_count(settings[key], 1):
+            yield KeyFinding(key, f"{key} = {settings[key]!r}", "use a whole number, 1 or more")
     for key in TRAINS_NOTHING:
         value = settings.get(key)
         if isinstance(value, int) and value < 1:
             yield KeyFinding(key, f"{key} = {value}: nothing is trained", "use 1 or more", severity=Severity.WARNING)
+
+
+def _is_count(value: Any, least: int) -> bool:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return whole and not isinstance(value, bool) and value >= least
+
+
+def _sizes(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Parallel sizes, which may not be null either: verl multiplies them before anything else."""
+    yield f"{ROLLOUT}.n"
+    yield from (f"{ROLLOUT}.{word}" for word in (*ROLLOUT_SIZES, "expert_parallel_size"))
+    homes = [(ACTOR, ACTOR, "fsdp_config")]
+    if uses_reference(settings):
+        homes.append((REFERENCE, ACTOR, "fsdp_config"))
+    if uses_critic(settings):
+        homes.append(("critic", "critic", "fsdp"))
+    for home, role, fsdp in homes:
+        strategy = settings.get(f"{role}.strategy", "fsdp")
+        if strategy == "megatron":
+            yield from (f"{home}.megatron.{word}" for word in MEGATRON_SIZES)
+        elif strategy in FSDP:
+            yield f"{home}.{fsdp}.ulysses_sequence_parallel_size"
 
 
 def _counts(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

@@ -2,7 +2,8 @@
 
 ## What it checks
 
-What a setting that is on needs has a value: the clipping of gradients and, where passes are filled by tokens, their
+What a setting that is on needs has a value: the clipping of gradients, the schedule, how the
+loss is summed and, where passes are filled by tokens, their
 budgets; the name of the reward function in its file; the file of a reward manager that is imported; the number of
 logits of a distillation loss over the largest ones; the critic's model.
 
@@ -46,6 +47,13 @@ def _needed(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for role in (ACTOR, "critic") if uses_critic(settings) else (ACTOR,):
         if settings.get(f"{role}.strategy", "fsdp") in FSDP:
             yield f"{role}.optim.clip_grad", "the update asserts it", "1.0"
+            yield f"{role}.optim.lr_scheduler_type", "the schedule has no other default", "constant"
+            yield (
+                f"{role}.{'fsdp' if role == 'critic' else 'fsdp_config'}.strategy",
+                "the engine is chosen by it",
+                "fsdp",
+            )
+    yield f"{ACTOR}.loss_agg_mode", "the loss is summed by it", "token-mean"
     if settings.get(f"{ACTOR}.use_dynamic_bsz"):
         for key in (f"{ACTOR}.ppo_max_token_len_per_gpu", f"{ROLLOUT}.log_prob_max_token_len_per_gpu"):
             yield key, "passes are filled by tokens", "16384"
