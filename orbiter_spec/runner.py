@@ -41,11 +41,16 @@ def prepare_run(
     target: str | None = None,
     strict: bool = False,
     below: str = "",
+    look: bool = True,
 ) -> Prepared:
-    """Check `spec` and lay out a new run folder in `run.output`, or in its folder `below`."""
+    """Check `spec` and lay out a new run folder in `run.output`, or in its folder `below`.
+
+    With `look`, the machines of the run are asked first.
+    """
     state = check(spec, sets=sets, target=target, rows="ask")
-    state.findings += refuse_absent(state)
-    add_site_findings(state)
+    if look:
+        state.findings += refuse_absent(state)
+        add_site_findings(state)
     report = state.report
     if not report.ok or (strict and report.count(Severity.WARNING)):
         return Prepared(report)
@@ -135,9 +140,9 @@ def start_run(
         SpecError: when the spec has errors; nothing was started.
     """
     from orbiter_spec.api import SpecError
-    from orbiter_spec.launch.local import run_local
+    from orbiter_spec.launch.start import start
 
     prepared = find_run(spec, sets=sets, target=target) if resume else prepare_run(spec, sets=sets, target=target)
     if prepared.folder is None:
         raise SpecError(prepared.report)
-    return run_local(prepared.folder, reporter=reporter, resume=resume)
+    return start(prepared.folder, reporter=reporter, resume=resume)

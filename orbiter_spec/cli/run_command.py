@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import NoReturn
 
 import click
 
@@ -14,21 +15,53 @@ from orbiter_spec.cli.output import Exit, print_report, stop
 @click.argument("spec", metavar="SPEC|RUN")
 @click.option("--resume", is_flag=True, help="Go on from the last whole checkpoint of RUN, or of SPEC's latest run.")
 @click.option("--detach", is_flag=True, help="Return once the run is on its way; logs -f, status and stop find it.")
+@click.option(
+    "--render",
+    type=click.Choice(("kuberay", "slurm", "skypilot", "shell")),
+    help="Print what this launcher would be given, and send nothing.",
+)
 @set_option
 @target_option
 @strict_option
-def command(spec: str, resume: bool, detach: bool, sets: tuple[str, ...], target: str | None, strict: bool) -> None:
+def command(
+    spec: str,
+    resume: bool,
+    detach: bool,
+    render: str | None,
+    sets: tuple[str, ...],
+    target: str | None,
+    strict: bool,
+) -> None:
     """Compile SPEC into a new run folder and train where hardware.cluster says; with --resume, go on with a run."""
     from orbiter_spec.runner import find_run, prepare_run
 
     if resume:
         prepared = find_run(spec, sets=sets, target=target)
     else:
-        prepared = prepare_run(spec, sets=sets, target=target, strict=strict)
+        prepared = prepare_run(spec, sets=sets, target=target, strict=strict, look=render is None)
     print_report(prepared.report, "text")
     if prepared.folder is None:
         stop(Exit.SPEC)
+    if render is not None:
+        show(str(prepared.folder.path), render, resume)
     go(str(prepared.folder.path), resume=resume, detach=detach)
+
+
+def show(run: str, kind: str, resume: bool) -> NoReturn:
+    """Print the file that launcher `kind` would be given for the run folder `run`."""
+    from orbiter_spec.diagnostics import Report
+    from orbiter_spec.launch.cluster.parcel import ParcelError
+    from orbiter_spec.launch.render import RenderError, as_finding, render
+    from orbiter_spec.launch.run_folder import RunFolder
+
+    try:
+        rendered = render(RunFolder.at(run), kind, resume=resume)
+    except (RenderError, ParcelError, ValueError) as error:
+        print_report(Report.of([as_finding(error)]), "text")
+        stop(Exit.RUN)
+    click.echo(rendered.text, nl=False)
+    click.echo(f"written to {rendered.path}", err=True)
+    stop(Exit.DONE)
 
 
 def go(run: str, *, resume: bool, detach: bool) -> None:

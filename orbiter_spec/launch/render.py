@@ -1,8 +1,8 @@
 """A run for launchers that start Ray themselves: KubeRay, Slurm, SkyPilot, plain shells on several machines.
 
-Each is one text, rendered from `templates/` in a sandbox and printable before anything is sent. All of them run the
-same program on the same parcel as a Ray cluster does (`cluster/on_cluster.py`), so retries and resuming are the same.
-The templates are package data: a run must not depend on where the repository is.
+Each is one text, rendered from `templates/` in a sandbox and printable before anything is sent. All run the same
+program on the same parcel as a Ray cluster does (`cluster/on_cluster.py`), so retries and resuming are the same. The
+templates are package data: a run must not depend on where the repository is.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ IMAGE = "verlai/verl:vllm011.latest"
 CONFIG_MAP_BYTES = 900 << 10
 PARCEL_FOLDER = "parcel"
 SUBMIT_SECONDS = 600
+NAME_CHARACTERS = 45
 
 
 class RenderError(Exception):
@@ -116,7 +117,7 @@ def facts(folder: RunFolder, kind: str, settings: LaunchSettings, config: VerlCo
         or ("~/orbiter-runs" if kind in ("kuberay", "skypilot") else str(folder.path)),
         "parcel": str(folder.path / PARCEL_FOLDER),
         "output": str(folder.logs / "slurm-%j.log"),
-        "environment": variables,
+        "variables": variables,
         "secrets": sorted(settings.secrets),
         "entrypoint": ENTRYPOINT,
         "archive": archive(parcel) if kind == "kuberay" else "",
@@ -125,9 +126,9 @@ def facts(folder: RunFolder, kind: str, settings: LaunchSettings, config: VerlCo
 
 def job_name(name: str) -> str:
     """A name that Kubernetes, Slurm and SkyPilot take: small letters, digits and hyphens, at most 45 of them."""
-    stem, _, stamp = name.lower().rpartition("-20")
-    text = re.sub(r"[^a-z0-9]+", "-", stem[:28] + "-20" + stamp if stamp else name.lower()).strip("-")
-    return text[:45].strip("-") if text[:1].isalpha() else f"run-{text[:41]}".strip("-")
+    text = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    text = text if text[:1].isalpha() else f"run-{text}"
+    return text if len(text) <= NAME_CHARACTERS else text[:NAME_CHARACTERS].strip("-")
 
 
 def accelerator(compiled: Path) -> str:

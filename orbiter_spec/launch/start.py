@@ -33,9 +33,26 @@ def start(
         from orbiter_spec.launch.cluster.run import run_on_cluster
 
         return run_on_cluster(folder, reporter=reporter, resume=resume, detach=detach, overrides=overrides)
+    if settings.cluster.kind != "local":
+        return _handed_over(folder, settings.cluster.kind, reporter or Silent(), resume)
     if detach:
         return _detached(folder, reporter or Silent(), resume)
     return run_local(folder, reporter=reporter, resume=resume, overrides=overrides)
+
+
+def _handed_over(folder: RunFolder, kind: str, reporter: Reporter, resume: bool) -> RunOutcome:
+    """Give the run to another launcher; from there on it is asked with that launcher's own client."""
+    from orbiter_spec.launch.cluster.parcel import ParcelError
+    from orbiter_spec.launch.render import RenderError, as_finding, render, send
+
+    try:
+        said = send(render(folder, kind, resume=resume))
+    except (RenderError, ParcelError, OSError, ValueError) as error:
+        found = as_finding(error)
+        return RunOutcome(State.FAILED, found.message, EXIT_CODES[State.FAILED], 0, (found,))
+    tell(reporter.close)
+    tell(reporter.note, f"given to {kind}: {said}")
+    return RunOutcome(State.PREPARING, None, 0, 0)
 
 
 def _detached(folder: RunFolder, reporter: Reporter, resume: bool) -> RunOutcome:

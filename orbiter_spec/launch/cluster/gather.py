@@ -14,7 +14,7 @@ def gather(count: int, seconds: float = WAIT_SECONDS) -> int:
 
     ray.init(address="auto", log_to_driver=False, logging_level="ERROR")
     end = time.monotonic() + seconds
-    while (alive := sum(bool(node["Alive"]) for node in ray.nodes())) < count and time.monotonic() < end:
+    while (alive := len([node for node in ray.nodes() if node["Alive"]])) < count and time.monotonic() < end:
         time.sleep(1)
     return int(alive)
 

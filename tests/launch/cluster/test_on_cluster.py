@@ -1,0 +1,168 @@
+"""A Ray cluster of three nodes on this machine: submitted, followed, stopped, resumed, and nothing secret anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orbiter_spec.launch.cluster.record import read_record
+from orbiter_spec.launch.cluster.server import open_server
+from orbiter_spec.launch.metrics import read_records
+from orbiter_spec.launch.run_folder import RunFolder, list_runs
+from orbiter_spec.launch.status import State
+from tests.launch.conftest import wait_for
+from tests.launch.ray_cluster import NodeSize, RayCluster
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+ROOT = Path(__file__).resolve().parents[3]
+SECRETS = {f"PLANTED_{number:02d}": f"sk-planted-{number:02d}-{'z' * 12}" for number in range(20)}
+REWARD = """\
+import os
+import sys
+
+
+def spoken(answer, row, **kwargs):
+    for number in range(20):
+        print("reward sees", os.environ.get(f"PLANTED_{number:02d}"), flush=True)
+        print("and complains", os.environ.get(f"PLANTED_{number:02d}"), file=sys.stderr, flush=True)
+    return float(len(answer) % 3)
+"""
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, str]]]:
+    """Twenty secrets: ten in the environment, ten in files, and references to them."""
+    folder = tmp_path_factory.mktemp("keys")
+    references: dict[str, dict[str, str]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for number, (name, value) in enumerate(SECRETS.items()):
+            if number % 2:
+                (folder / name).write_text(value + "\n", encoding="utf-8")
+                references[name] = {"file": str(folder / name)}
+            else:
+                patch.setenv(f"{name}_HERE", value)
+                references[name] = {"environment": f"{name}_HERE"}
+        yield references
+
+
+@pytest.fixture(scope="module")
+def cluster(planted) -> Iterator[RayCluster]:
+    with RayCluster([NodeSize(6, 1), NodeSize(6, 1), NodeSize(4, 0)]) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def spec(cluster: RayCluster, planted, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("experiment")
+    (folder / "spoken.py").write_text(REWARD, encoding="utf-8")
+    document = {
+        "version": 1,
+        "name": "two-nodes",
+        "agent": {
+            "model": "builtin:tiny-llama",
+            "prompt": "{{ question }}",
+            "limits": {"prompt_tokens": 64, "response_tokens": 8},
+        },
+        "dataset": {"train": str(ROOT / "specs" / "data" / "digits.jsonl")},
+        "rewards": [{"name": "spoken", "function": "spoken.py:spoken"}],
+        "algorithm": {
+            "name": "grpo",
+            "steps": 6,
+            "batch": {"prompts": 4, "samples_per_prompt": 2},
+            "kl": {"apply": "none"},
+        },
+        "hardware": {
+            "accelerator": "cpu",
+            "nodes": 2,
+            "workers": 1,
+            "cluster": {"kind": "ray", "address": cluster.address},
+        },
+        "run": {
+            "checkpoint": {"every": 2},
+            "evaluate": {"every": "never", "before_training": False},
+            "secrets": planted,
+        },
+    }
+    path = folder / "spec.yaml"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def orbiter(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "orbiter_spec", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=500, check=False, cwd=ROOT)
+
+
+def run_of(spec: Path) -> RunFolder:
+    return list_runs(spec.parent / "runs")[0].folder
+
+
+def step_of(folder: RunFolder) -> int:
+    return int(json.loads(orbiter("status", str(folder.path), "--format", "json").stdout)["step"])
+
+
+def test_nodes_that_are_too_small_are_refused_by_name(spec: Path) -> None:
+    done = orbiter("run", str(spec), "--set", "hardware.workers=2", "--set", "algorithm.batch.minibatch=4")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ORB520" in done.stderr
+    assert not (spec.parent / "runs").exists()
+
+
+def test_a_run_is_submitted_followed_stopped_and_resumed(spec: Path, cluster: RayCluster) -> None:
+    started = orbiter("run", str(spec), "--detach")
+    assert started.returncode == 0, started.stdout + started.stderr
+    folder = run_of(spec)
+    assert f"orbiter-spec logs -f {folder.path}" in started.stdout
+    again = orbiter("resume", str(folder.path), "--detach")
+    assert "the run is going on already" in again.stdout, again.stdout + again.stderr
+    wait_for(lambda: step_of(folder) >= 3, 400)
+    busy = orbiter("run", str(spec))
+    assert busy.returncode == 1
+    assert "wait until the cluster is free" in busy.stderr
+    ps = "\n".join(path.read_text(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path))
+    stopped = orbiter("stop", str(folder.path))
+    assert stopped.returncode == 0, stopped.stdout + stopped.stderr
+    assert folder.read_status().state is State.INTERRUPTED
+    saved = folder.read_status().resumable_step or 2
+    followed = orbiter("resume", str(folder.path))
+    assert followed.returncode == 0, followed.stdout + followed.stderr
+    assert "step 6/6" in followed.stdout
+    assert [record["step"] for record in read_records(folder.metrics) if "critic/score/mean" in record] == [
+        *range(1, 7)
+    ]
+    assert folder.read_status().state is State.FINISHED
+    assert saved in (2, 4, 6)
+    record = read_record(folder)
+    assert record is not None and [one.attempt for one in record.submissions] == [1, 2]
+    assert len(open_server(cluster.address).client.list_jobs()) >= 2
+    look_for_secrets(folder, cluster, ps)
+
+
+def readable(path: Path) -> bool:
+    try:
+        return bool(path.read_bytes())
+    except OSError:
+        return False
+
+
+def look_for_secrets(folder: RunFolder, cluster: RayCluster, ps: str) -> None:
+    """In compiled files, logs, whatever else is in the folder, what the job server says, and `ps`."""
+    server = open_server(cluster.address)
+    texts = {str(path): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+    for job in server.client.list_jobs():
+        if job.submission_id:
+            texts[f"logs of {job.submission_id}"] = server.logs(job.submission_id).encode()
+            texts[f"text of {job.submission_id}"] = str(job).encode()
+    texts["ps"] = ps.encode()
+    found = {name: [key for key, value in SECRETS.items() if value.encode() in text] for name, text in texts.items()}
+    assert {name: keys for name, keys in found.items() if keys} == {}
+    told = folder.log.read_text(encoding="utf-8")
+    assert "reward sees ***PLANTED_00***" in told, "the reward printed what it got, and it got the values"
+    assert "reward sees ***PLANTED_19***" in told
+    assert os.environ["PLANTED_00_HERE"] == SECRETS["PLANTED_00"]
