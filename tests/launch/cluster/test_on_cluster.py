@@ -27,11 +27,11 @@ import os
 import sys
 
 
-def spoken(answer, row, **kwargs):
+def spoken(response):
     for number in range(20):
         print("reward sees", os.environ.get(f"PLANTED_{number:02d}"), flush=True)
         print("and complains", os.environ.get(f"PLANTED_{number:02d}"), file=sys.stderr, flush=True)
-    return float(len(answer) % 3)
+    return float(len(response) % 3)
 """
 
 
