@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orbiter_spec import __version__
+from orbiter_spec.data.agent_parts import PACKAGE
 from orbiter_spec.data.inputs import MODEL_FOLDER, Inputs
 from orbiter_spec.data.rows import write_rows
 from orbiter_spec.diagnostics import Diagnostic
 from orbiter_spec.launch.write import write_texts
+from orbiter_spec.lower.compose import dump_verl_yaml
+from orbiter_spec.lower.derived import LOOP
 from orbiter_spec.lower.files import as_json, config_files, launch_file, origins_file, pools_file
 from orbiter_spec.plan.report import plan_json
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from orbiter_spec.compiler import Compilation
     from orbiter_spec.plan.model import Plan
 
+AGENT_FOLDER = "agent"
 RUNTIME_FILES = ("reward.py", "reward_metrics.py")
 REWARD_LIBRARY = "reward_library"
 
@@ -42,6 +46,7 @@ def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tup
         "plan.json": as_json(plan_json(state.plan)),
         "origins.json": origins_file(state.plan, state.target, state.lowered, partial(origin_place, state)),
         **(reward_files(state) if state.inputs.rewards else {}),
+        **(_agent_files(state.inputs) if state.inputs.agent else {}),
         **launch_file(state.plan),
     }
     write_texts(stage, texts)
@@ -82,6 +87,19 @@ def _declared(plan: Plan, inputs: Inputs) -> dict[str, Any]:
         **{name: value for name, value in shared.items() if value is not None},
         "rewards": inputs.rewards,
     }
+
+
+def _agent_files(inputs: Inputs) -> dict[str, str]:
+    """What verl's agent loop workers read, and the package that they load from the folder."""
+    package = resources.files("orbiter_spec.runtime").joinpath(AGENT_FOLDER)
+    modules = {
+        f"{PACKAGE}/{item.name}": item.read_text(encoding="utf-8")
+        for item in package.iterdir()
+        if item.name.endswith(".py")
+    }
+    loops = [{"name": LOOP, "_target_": f"{PACKAGE}.loop.EpisodeLoop"}]
+    files = {"agent.json": as_json(inputs.agent), "agent_loops.yaml": dump_verl_yaml(loops), **modules}
+    return files | ({"tools.yaml": dump_verl_yaml({"tools": inputs.tools})} if inputs.tools else {})
 
 
 def _copy_files(inputs: Inputs, stage: Path) -> None:

@@ -90,11 +90,16 @@ def without_faults(problems: list[Diagnostic], document: Document) -> list[Diagn
 def find_inputs(state: Compilation) -> None:
     """Models, reward functions and tool files."""
     if state.experiment is not None and state.document is not None:
+        from orbiter_spec.data.agent_parts import find_agent
         from orbiter_spec.data.inputs import find_inputs
         from orbiter_spec.data.reward_parts import find_rewards
 
         state.inputs, problems = find_inputs(state.experiment, state.document)
-        state.findings += [*problems, *find_rewards(state.experiment, state.document, state.inputs)]
+        state.findings += [
+            *problems,
+            *find_rewards(state.experiment, state.document, state.inputs),
+            *find_agent(state.experiment, state.document, state.inputs),
+        ]
 
 
 def check_rows(state: Compilation) -> None:

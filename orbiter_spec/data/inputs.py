@@ -38,13 +38,16 @@ class Inputs:
     """What the spec names, found.
 
     `paths` go into the plan; `copies` maps a name in the compiled folder to the file it is copied from; `rewards` is
-    the content of rewards.json; `builtin_model` asks for the tiny model to be written; `needs_expected` is true when a
+    the content of rewards.json, `agent` and `tools` of agent.json and tools.yaml (empty without an environment and
+    tools); `builtin_model` asks for the tiny model to be written; `needs_expected` is true when a
     reward compares with the row's expected answer.
     """
 
     paths: dict[str, str] = field(default_factory=dict)
     copies: dict[str, Path] = field(default_factory=dict)
     rewards: list[dict[str, Any]] = field(default_factory=list)
+    agent: dict[str, Any] = field(default_factory=dict)
+    tools: list[dict[str, Any]] = field(default_factory=list)
     builtin_model: bool = False
     needs_expected: bool = False
 

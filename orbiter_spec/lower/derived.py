@@ -29,6 +29,7 @@ FOLLOWED_MODEL_WORDS = (
     ("external_lib", "external_lib"),
     ("tokenizer", "tokenizer_path"),
 )
+LOOP = "orbiter_agent"
 SAMPLER = "trainer.v1.sampler.custom_sampler"
 RAY_INIT = "ray_kwargs.ray_init"
 FULL_PRECISION = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
@@ -234,7 +235,18 @@ def _reward_model(plan: Plan) -> Iterator[Emit]:
 
 
 def lower_tools(plan: Plan) -> Iterator[Emit]:
-    """Tools and loops by their files; naming a tool turns several turns on."""
+    """Tools and loops by their files; naming a tool or an environment turns several turns on.
+
+    An environment, and tools that are functions, run in the loop that comes along in the compiled folder.
+    """
+    own = next((route for route in ("agent.environment", "agent.tools") if plan.get(route)), None)
+    if own is not None:
+        yield Emit(f"{ROLLOUT}.agent.agent_loop_config_path", "agent_loops.yaml", own)
+        yield Emit(f"{ROLLOUT}.agent.default_agent_loop", LOOP, own)
+        if plan.get("agent.turns.enabled") is None:
+            yield Emit(f"{ROLLOUT}.multi_turn.enable", True, own)
+    if plan.get("agent.tools"):
+        yield Emit(f"{ROLLOUT}.multi_turn.tool_config_path", "tools.yaml", "agent.tools")
     files = (
         ("agent.tool_config", f"{ROLLOUT}.multi_turn.tool_config_path"),
         ("agent.function_tools", f"{ROLLOUT}.multi_turn.function_tool_path"),
@@ -246,7 +258,7 @@ def lower_tools(plan: Plan) -> Iterator[Emit]:
     tools = next((route for route in ("agent.tool_config", "agent.function_tools") if plan.get(route)), None)
     if tools and plan.get("agent.turns.enabled") is None:
         yield Emit(f"{ROLLOUT}.multi_turn.enable", True, tools)
-    if tools and plan.get("agent.loop") is None:
+    if tools and plan.get("agent.loop") is None and own is None:
         yield Emit(f"{ROLLOUT}.agent.default_agent_loop", "tool_agent", tools)
 
 

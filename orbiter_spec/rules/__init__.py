@@ -106,6 +106,9 @@ from orbiter_spec.rules import (
     orb428_turns_share_one_budget,
     orb429_truncation_never_applied,
     orb430_custom_class_without_name,
+    orb473_environment_without_end,
+    orb474_environment_unrewarded,
+    orb476_two_agent_loops,
 )
 from orbiter_spec.rules.finding import rule_id, title, to_diagnostic
 
@@ -206,6 +209,9 @@ RULES: tuple[ModuleType, ...] = (
     orb428_turns_share_one_budget,
     orb429_truncation_never_applied,
     orb430_custom_class_without_name,
+    orb473_environment_without_end,
+    orb474_environment_unrewarded,
+    orb476_two_agent_loops,
 )
 
 

@@ -147,7 +147,12 @@ def group(plan: Plan) -> bool:
 
 def has_tools(plan: Plan) -> bool:
     """True when the agent may call tools."""
-    return bool(plan.get("agent.tool_config") or plan.get("agent.function_tools"))
+    return bool(plan.get("agent.tool_config") or plan.get("agent.function_tools") or plan.get("agent.tools"))
+
+
+def has_own_loop(plan: Plan) -> bool:
+    """True when the agent loop is the one that comes along in the compiled folder."""
+    return bool(plan.get("agent.environment") or plan.get("agent.tools"))
 
 
 def written_below(plan: Plan, section: str) -> list[str]:

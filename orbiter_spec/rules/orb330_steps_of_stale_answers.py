@@ -35,9 +35,10 @@ from orbiter_spec.rules.finding import Finding
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Look for a correction beside tools."""
-    if not facts.has_tools(plan) or plan.get("algorithm.rollout_correction") is not None:
+    if plan.on_cpu or not facts.has_tools(plan) or plan.get("algorithm.rollout_correction") is not None:
         return
-    route = "agent.tool_config" if plan.get("agent.tool_config") else "agent.function_tools"
+    routes = ("agent.tools", "agent.tool_config", "agent.function_tools")
+    route = next(name for name in routes if plan.get(name))
     yield Finding(
         route=route,
         note="several turns, and no correction of the rollout's probabilities",

@@ -2,7 +2,8 @@
 
 ## What it checks
 
-`agent.turns` comes with tools or with a loop that has turns, and tools do not stand beside `loop: single_turn_agent`.
+`agent.turns` comes with an environment, with tools or with a loop that has turns, and tools do not stand beside
+`loop: single_turn_agent`.
 
 ## Why it matters
 
@@ -33,11 +34,18 @@ from orbiter_spec.rules.finding import Finding
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare turns and tools with the loop."""
-    loop, tools = plan.get("agent.loop"), facts.has_tools(plan)
+    loop, tools = plan.get("agent.loop"), facts.has_tools(plan) or facts.has_own_loop(plan)
     single = loop == "single_turn_agent" or (loop is None and not tools and plan.get("agent.loop_config") is None)
     if not single:
         return
-    route = next((name for name in ("agent.tool_config", "agent.function_tools") if plan.get(name)), None)
+    route = next(
+        (
+            name
+            for name in ("agent.environment", "agent.tools", "agent.tool_config", "agent.function_tools")
+            if plan.get(name)
+        ),
+        None,
+    )
     if route is None and facts.is_on(plan, "agent.turns"):
         route = "agent.turns"
     if route is None:
@@ -45,7 +53,7 @@ def check(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         route=route,
         note="the single-turn loop uses neither turns nor tools",
-        help="use loop: tool_agent" if tools else "give tools (function_tools or tool_config), or leave it out",
+        help="use loop: tool_agent" if tools else "give tools or an environment, or leave it out",
         related=(("agent.loop", str(loop or "single_turn_agent")),),
         severity=Severity.WARNING,
     )

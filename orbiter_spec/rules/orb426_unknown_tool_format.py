@@ -2,7 +2,7 @@
 
 ## What it checks
 
-`agent.turns.tool_format` is one of verl's parsers.
+`agent.turns.tool_format` is one of verl's parsers; with `agent.tools` also `plain` (for one tool) or `tags`.
 
 ## Why it matters
 
@@ -34,17 +34,24 @@ from collections.abc import Iterator
 from orbiter_spec.diagnostics import nearest
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules.finding import Finding
-from orbiter_spec.spec.names import TOOL_FORMATS
+from orbiter_spec.spec.names import OWN_TOOL_FORMATS, TOOL_FORMATS
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the name with verl's parsers."""
     name = plan.get("agent.turns.tool_format")
-    if name is None or name in TOOL_FORMATS:
+    known = (*TOOL_FORMATS, *OWN_TOOL_FORMATS) if plan.get("agent.tools") else TOOL_FORMATS
+    if name == "plain" and len(plan.get("agent.tools") or ()) > 1:
+        yield Finding(
+            route="agent.turns.tool_format",
+            note="a whole turn cannot say which of several tools it calls",
+            help="use tags, or give one tool",
+        )
+    if name is None or name in known:
         return
-    close = nearest(name, TOOL_FORMATS)
+    close = nearest(name, known)
     yield Finding(
         route="agent.turns.tool_format",
         note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
-        help=f"write {close}" if close else f"use {', '.join(TOOL_FORMATS)}",
+        help=f"write {close}" if close else f"use {', '.join(known)}",
     )

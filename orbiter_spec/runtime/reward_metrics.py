@@ -5,7 +5,8 @@ verl 0.9.1 logs what a reward function returns beside `score` for validation onl
 and uses the total alone. The replay buffer is the one public hook (`trainer.v1.sampler.custom_sampler`) that sees a
 training batch with its rewards and may add metrics to the step, so that is where the means are taken. Each step gets
 
-* `reward/<part>/mean`, and `/max`, `/min` for every number that the reward function returned, and
+* `reward/<part>/mean`, and `/max`, `/min` for every number that the reward function returned,
+* `agent/<count>/mean`, `/max`, `/min` for what the episodes of an environment or with tools counted, and
 * a file `rewards/<step>.jsonl` in verl's folder of rollout records, one line a response with the same `uid`.
 
 The file imports verl and the standard library only, so that it works from a compiled folder.
@@ -37,8 +38,9 @@ class RewardParts:
             global_steps=global_steps, partition_id=partition_id, batch_size=batch_size
         )
         if partition_id == "train" and batch.keys:
-            infos = reward_infos(batch.keys, partition_id)
-            metrics = {**metrics, **part_metrics(infos)}
+            fields = extra_fields(batch.keys, partition_id)
+            infos = [field.get("reward_extra_info") or {} for field in fields]
+            metrics = {**metrics, **part_metrics(infos), **episode_metrics(fields)}
             folder = _records_folder(getattr(self, "refill_fn", None))
             if folder is not None:
                 write_records(folder / RECORDS_FOLDER / f"{global_steps}.jsonl", batch.keys, infos)
@@ -70,11 +72,24 @@ class RewardReplayBufferAsync(RewardParts, _StopOnFailure, ReplayBufferAsync):  
     """For the asynchronous trainers."""
 
 
-def reward_infos(keys: list[str], partition_id: str) -> list[dict[str, Any]]:
-    """What the reward function returned for each response of a batch; empty where it was not called."""
+def extra_fields(keys: list[str], partition_id: str) -> list[Mapping[str, Any]]:
+    """What agent loop and reward function left with each response: `reward_extra_info`, and `episode` where the loop
+    is the one of an environment or tools.
+    """
     data = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=["extra_fields"])
     fields = [getattr(value, "data", value) for value in data["extra_fields"]]
-    return [(field.get("reward_extra_info") or {}) if isinstance(field, Mapping) else {} for field in fields]
+    return [field if isinstance(field, Mapping) else {} for field in fields]
+
+
+def episode_metrics(fields: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """`agent/<count>/mean`, `max` and `min` of what the episodes counted, and the share of good tool calls."""
+    episodes = [field["episode"] for field in fields if isinstance(field.get("episode"), Mapping)]
+    metrics = {f"agent/{name.removeprefix('reward/')}": value for name, value in part_metrics(episodes).items()}
+    calls = sum(episode["tool_calls"] for episode in episodes)
+    if calls:
+        failures = sum(episode["tool_failures"] for episode in episodes)
+        metrics["agent/tool_success_share"] = (calls - failures) / calls
+    return metrics
 
 
 def part_metrics(infos: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from orbiter_spec.spec.agent_code import Environment, Tool
 from orbiter_spec.spec.base import Fraction, NonNegativeFloat, NonNegativeInt, PositiveInt, Section
 
 
@@ -95,6 +96,9 @@ class Turns(Section):
 
     enabled: bool | None = Field(None, description="Hold conversations of several turns. Left out: true.")
     max: PositiveInt | None = Field(None, description="Assistant turns at most. Left out: no limit beside the tokens.")
+    tokens: PositiveInt | None = Field(
+        None, description="Tokens of one assistant turn at most. Left out: what is left of the response."
+    )
     max_user: PositiveInt | None = Field(None, description="User or tool turns at most. Left out: no limit.")
     max_parallel_tool_calls: PositiveInt | None = Field(None, description="Tool calls run from one turn. Left out: 1.")
     tool_response_characters: PositiveInt | None = Field(
@@ -103,7 +107,14 @@ class Turns(Section):
     tool_response_truncate: Literal["left", "middle", "right"] | None = Field(
         None, description="Which part of a long tool answer is cut. Left out: middle."
     )
-    tool_format: str | None = Field(None, description="How tool calls are written and parsed. Left out: hermes.")
+    max_tool_failures: PositiveInt | None = Field(
+        None, description="Failed tool calls that end a conversation. Left out: no limit."
+    )
+    tool_format: str | None = Field(
+        None,
+        description="How tool calls are written and parsed: a parser of verl's, plain (the turn is the argument of the "
+        "only tool) or tags (<tool>argument</tool>). Left out: hermes.",
+    )
     inference_chat_template: bool | None = Field(
         None, description="Render turns as the inference engine does instead of as training does. Left out: false."
     )
@@ -146,6 +157,10 @@ class Agent(Section):
         None, description="User prompt, Jinja2 over the row's fields. Left out: the input column as it is."
     )
     turns: Turns | None = Field(None, description="Limits of a conversation with several turns. Left out: one turn.")
+    environment: Environment | None = Field(
+        None, description="What answers the model's turns and rewards them. Left out: nothing does."
+    )
+    tools: list[Tool] | None = Field(None, description="Functions that the model may call. Left out: none.")
     tool_config: str | None = Field(None, description="verl tool configuration file. Left out: no tools.")
     function_tools: str | None = Field(None, description="Python file with verl function tools. Left out: none.")
     loop: str | None = Field(None, description="verl agent loop by name. Left out: single_turn_agent.")

@@ -161,6 +161,12 @@ BUILTINS: Final[dict[str, BuiltinReward]] = {
             "unit": BuiltinArgument(str, "words", "What is counted.", ("words", "characters")),
         },
     ),
+    "environment": BuiltinReward(
+        "The return of the episode in `agent.environment`: the sum of its steps' rewards.",
+        -inf,
+        inf,
+        {},
+    ),
     "character_share": BuiltinReward(
         "Share of the response's characters that belong to a class; 0 for an empty response.",
         0.0,

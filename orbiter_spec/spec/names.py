@@ -38,6 +38,8 @@ LOSSES = (
 )
 AGGREGATIONS = ("token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
 TOOL_FORMATS = ("hermes", "gpt-oss", "qwen3_coder", "glm", "seed", "minimax", "kimi", "deepseek_v4", "gemma4")
+OWN_TOOL_FORMATS = ("plain", "tags")
+"""Those of the agent loop that comes along in the compiled folder."""
 TRAINER_MODES = ("sync", "colocate_async", "separate_async")
 REWARD_MANAGERS = ("naive", "dapo", "gdpo", "remote", "rate_limited", "limited")
 """The last is a second name that verl gives `rate_limited`."""

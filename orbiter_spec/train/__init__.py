@@ -10,6 +10,7 @@ import importlib
 from typing import Any, Final
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "environments": ("BaseEnvironment", "EnvironmentConfig", "SimpleGameEnvironment", "Trajectory"),
     "evolution": (
         "EvolutionConfig",
         "EvolutionError",

@@ -30,7 +30,15 @@ from typing import Any
 from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.lower.checks.finding import KeyFinding
 from orbiter_spec.lower.checks.roles import uses_critic, uses_reference
-from orbiter_spec.spec.names import AGGREGATIONS, ESTIMATORS, LOSSES, REWARD_MANAGERS, TOOL_FORMATS, TRAINER_MODES
+from orbiter_spec.spec.names import (
+    AGGREGATIONS,
+    ESTIMATORS,
+    LOSSES,
+    OWN_TOOL_FORMATS,
+    REWARD_MANAGERS,
+    TOOL_FORMATS,
+    TRAINER_MODES,
+)
 
 ACTOR = "actor_rollout_ref.actor"
 KL = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
@@ -53,7 +61,7 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     f"{ACTOR}.strategy": STRATEGIES,
     "critic.strategy": STRATEGIES,
     "actor_rollout_ref.rollout.name": ("vllm", "sglang", "trtllm", "hf", "???"),
-    "actor_rollout_ref.rollout.multi_turn.format": TOOL_FORMATS,
+    "actor_rollout_ref.rollout.multi_turn.format": (*TOOL_FORMATS, *OWN_TOOL_FORMATS),
     "reward.reward_manager.name": REWARD_MANAGERS,
     "reward.reward_manager.source": ("register", "importlib"),
     "algorithm.pf_ppo.reweight_method": ("pow", "max_min", "max_random"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from .classifier import reward_model
 from .code import code_tests
-from .episode import step_rewards
+from .episode import environment, step_rewards
 from .formats import format_tags, json_schema, language, multiple_choice, repetition_penalty, similarity
 from .maths import numeric_match
 from .texts import character_share, exact_match, length_penalty, regex
@@ -47,6 +47,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         repetition_penalty,
         character_share,
         code_tests,
+        environment,
         step_rewards,
         reward_model,
     )

@@ -11,7 +11,15 @@ from typing import Any
 
 from .steps import combine as combine_steps
 
+EPISODE = "episode"
 STEP_SOURCES = ("step_rewards", "turn_scores", "tool_rewards")
+
+
+def environment(extra_info: Mapping[str, Any]) -> float:
+    """The return of the episode that the loop of `agent.environment` played."""
+    if EPISODE not in extra_info:
+        raise ValueError("the sample has no episode: no agent.environment answered it")
+    return float(extra_info[EPISODE]["environment_return"])
 
 
 def step_rewards(

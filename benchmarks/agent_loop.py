@@ -1,0 +1,160 @@
+"""What a turn costs beyond its generation: verl's single-turn loop, verl's tool loop, and the loop of environments.
+
+    python -m benchmarks.agent_loop [SAMPLES]
+
+The inference server answers at once, so that all that is left is the loops' own time: chat template, tokens, processes
+of the user's code. Samples run at the same time, as in a worker. Real verl, real tokenizer, no model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import logging
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from orbiter_spec.data.tiny_model import write_tiny_model
+
+TURNS = 4
+ROUNDS = 5
+GAME = """
+class Game:
+    def reset(self):
+        self.left = TURNS
+        return "start"
+    def step(self, action):
+        self.left -= 1
+        return "a room with two doors and a lamp", 1.0, self.left == 0, {}
+""".replace("TURNS", str(TURNS))
+TOOL = '''
+def look(place: str) -> str:
+    """Look at a place.
+
+    Args:
+        place: Where to look.
+    """
+    return "a room with two doors and a lamp"
+'''
+CALL = '<tool_call>{"name": "look", "arguments": {"place": "north"}}</tool_call>'
+
+
+class Server:
+    """Answers every request with the same tokens."""
+
+    def __init__(self, ids: list[int]) -> None:
+        self.ids = ids
+
+    async def generate(self, **_: Any) -> Any:
+        from verl.workers.rollout.replica import TokenOutput
+
+        return TokenOutput(token_ids=list(self.ids), log_probs=[-1.0] * len(self.ids), extra_fields={})
+
+
+def write_settings(folder: Path, environment: bool) -> Path:
+    (folder / "code").mkdir()
+    (folder / "code" / "user.py").write_text(GAME + TOOL, encoding="utf-8")
+    limits = {"timeout_seconds": 60.0, "memory_megabytes": 4096}
+    game = {"name": "Game", "args": {}, "columns": {}, "retries": 0, "on_error": "stop", "credit": "episode"}
+    objects: dict[str, Any] = {"look": {"path": "code/user.py", "name": "look", "tool": True}}
+    if environment:
+        objects["environment"] = {"path": "code/user.py", "name": "Game"}
+    settings = {
+        "environment": {**game, **limits, "weight": 1.0} if environment else None,
+        "tools": {"look": {**limits, "on_error": "show"}},
+        "turn_tokens": None,
+        "max_tool_failures": None,
+        "tool_timeout_seconds": 60.0,
+        "host": {"objects": objects},
+    }
+    path = folder / "agent.json"
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    return path
+
+
+def arguments(tokenizer: Any, answer: str, tools: list[Any]) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+    from verl.experimental.agent_loop.agent_loop import DictConfigWrap, ToolListWrap
+
+    turns = {
+        "max_user_turns": None,
+        "max_assistant_turns": TURNS,
+        "max_parallel_calls": 1,
+        "max_tool_response_length": 256,
+        "tool_response_truncate_side": "middle",
+        "format": "hermes",
+    }
+    lengths = {"prompt_length": 512, "response_length": 2048, "calculate_log_probs": True, "full_determinism": False}
+    config = OmegaConf.create({"actor_rollout_ref": {"rollout": {**lengths, "multi_turn": turns}}, "data": {}})
+    ids = [*tokenizer.encode(answer), tokenizer.eos_token_id]
+    return {
+        "trainer_config": DictConfigWrap(config),
+        "server_manager": Server(ids),
+        "tokenizer": tokenizer,
+        "processor": None,
+        "dataset_cls": None,
+        "data_config": DictConfigWrap(config.data),
+        "hf_model_type": "qwen2",
+        "tools": ToolListWrap(tools),
+    }
+
+
+async def milliseconds_a_turn(make: Callable[[], Any], samples: int, turns: int) -> float:
+    """Median over rounds of the time for `samples` conversations at once, in ms a turn of one conversation."""
+    messages = [{"role": "user", "content": "Begin."}]
+
+    async def one() -> None:
+        output = await make().run({}, raw_prompt=messages, extra_info={"index": 0, "split": "train"})
+        assert len(output.response_ids) == len(output.response_mask)
+
+    await one()
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        await asyncio.gather(*(one() for _ in range(samples)))
+        times.append((time.perf_counter() - began) / samples / turns * 1000)
+    return statistics.median(times)
+
+
+async def main(samples: int) -> None:
+    from transformers import AutoTokenizer
+    from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
+    from verl.experimental.agent_loop.tool_agent_loop import ToolAgentLoop
+    from verl.tools.function_tool import FunctionTool
+
+    from orbiter_spec.runtime.agent.loop import EpisodeLoop
+    from orbiter_spec.runtime.agent.tools import UserTool
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_tiny_model(root / "model")
+        tokenizer = AutoTokenizer.from_pretrained(root / "model")
+        (root / "game").mkdir()
+        (root / "tools").mkdir()
+        game, tools = write_settings(root / "game", True), write_settings(root / "tools", False)
+        with contextlib.redirect_stdout(io.StringIO()):
+            own = UserTool({"name": "look", "settings": str(tools)})
+        plain = FunctionTool("look", lambda place: "a room with two doors and a lamp", own.tool_schema)
+        spoken, called = arguments(tokenizer, "go north", []), arguments(tokenizer, CALL, [plain])
+        ours = arguments(tokenizer, CALL, [own])
+        cases: tuple[tuple[str, int, Callable[[], Any]], ...] = (
+            ("verl single_turn_agent", 1, lambda: SingleTurnAgentLoop(**spoken)),
+            ("verl tool_agent, function in the worker", TURNS, lambda: ToolAgentLoop(**called)),
+            ("tools, a process for each call", TURNS, lambda: EpisodeLoop(**ours, settings=str(tools))),
+            ("environment, a process for each episode", TURNS, lambda: EpisodeLoop(**spoken, settings=str(game))),
+        )
+        print(f"{samples} conversations at once, median of {ROUNDS} rounds")
+        for name, turns, make in cases:
+            print(f"{name:<42} {await milliseconds_a_turn(make, samples, turns):6.2f} ms a turn ({turns} turns)")
+
+
+if __name__ == "__main__":
+    logging.disable(logging.WARNING)
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 64))

@@ -1,0 +1,201 @@
+"""The worker's side of the processes in which the user's code runs.
+
+One host for each worker and description, started when first asked for and ended with the worker. A session is one
+socket: requests and answers are awaited one after another, each with a time limit; when one passes, the session is
+killed and the error says which line was hanging. Nothing here waits without a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+START_SECONDS = 120.0
+CONTROL_SECONDS = 30.0
+CLOSE_SECONDS = 2.0
+LINE_BYTES = 16 * 2**20
+SESSION_CHARACTERS = 2000
+HOST_CHARACTERS = 200_000
+CONCURRENT = 256
+
+
+class UserCodeError(RuntimeError):
+    """The user's environment or tool failed; the message names it, and the file and line.
+
+    `kind` is error, exit, memory, timeout or crash; `said` is the message without who and where.
+    """
+
+    def __init__(self, who: str, said: str, where: str = "", kind: str = "error") -> None:
+        place = f" ({where})" if where else ""
+        super().__init__(f"orbiter-spec: {who} {said}{place}")
+        self.who, self.said, self.where, self.kind = who, said, where, kind
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UserCodeError, (self.who, self.said, self.where, self.kind)
+
+
+class Host:
+    """The process that holds the user's code. `description` is what `host.py` reads."""
+
+    def __init__(self, description: dict[str, Any], start_seconds: float = START_SECONDS) -> None:
+        self._lock = threading.Lock()
+        self._characters_left = HOST_CHARACTERS
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", f"{__package__}.host", str(theirs.fileno()), json.dumps(description)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        self._control = ours
+        self.environments = asyncio.Semaphore(int(description.get("concurrent") or CONCURRENT))
+        self.calls = asyncio.Semaphore(int(description.get("concurrent") or CONCURRENT))
+        self._buffer = b""
+        self.signatures = self._started(start_seconds)
+
+    def _started(self, seconds: float) -> dict[str, Any]:
+        """Signatures of the tools, once everything is imported. Raises UserCodeError."""
+        try:
+            reply = self._read(seconds)
+        except TimeoutError:
+            self.close()
+            raise UserCodeError("the agent's code", f"was not imported within {seconds:g} s", kind="timeout") from None
+        if "error" in reply:
+            self.close()
+            raise UserCodeError(reply["name"] or "the agent's code", f"cannot be imported: it {reply['error']}",
+                                reply["where"], reply["kind"])  # fmt: skip
+        return {name: pickle.loads(base64.b64decode(text)) for name, text in reply["tools"].items()}
+
+    def _read(self, seconds: float) -> dict[str, Any]:
+        self._control.settimeout(seconds)
+        while b"\n" not in self._buffer:
+            more = self._control.recv(65536)
+            if not more:
+                code = self._process.wait(CLOSE_SECONDS)
+                raise UserCodeError("the agent's code", f"ended its process (exit code {code})", kind="crash")
+            self._buffer += more
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def ask(self, request: dict[str, Any], *descriptors: int) -> dict[str, Any]:
+        """One request to the host, which answers at once."""
+        with self._lock:
+            data = json.dumps(request).encode() + b"\n"
+            self._control.settimeout(CONTROL_SECONDS)
+            if descriptors:
+                socket.send_fds(self._control, [data], list(descriptors))
+            else:
+                self._control.sendall(data)
+            return self._read(CONTROL_SECONDS)
+
+    async def open(self, who: str, megabytes: int | None) -> Session:
+        """A new session, for the environment or tool called `who`."""
+        characters = max(0, min(SESSION_CHARACTERS, self._characters_left))
+        ours, theirs = socket.socketpair()
+        request = {"do": "open", "megabytes": megabytes, "characters": characters}
+        with theirs:
+            reply = await asyncio.to_thread(self.ask, request, theirs.fileno())
+        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
+        return Session(self, who, reply["pid"], reader, writer)
+
+    def printed(self, characters: int) -> None:
+        """Count what a session printed against what is passed on for all of them."""
+        self._characters_left -= min(characters, SESSION_CHARACTERS)
+
+    def close(self) -> None:
+        """End the host and its sessions."""
+        self._control.close()
+        try:
+            self._process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(CLOSE_SECONDS)
+
+
+class Session:
+    """One process of the user's code."""
+
+    def __init__(
+        self, host: Host, who: str, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._host, self._who, self._pid = host, who, pid
+        self._reader, self._writer = reader, writer
+        self._printed = 0
+
+    async def ask(self, do: str, seconds: float, **values: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer, `seconds` at most. Raises UserCodeError."""
+        try:
+            line = await asyncio.wait_for(self._exchange({"do": do, **values}), seconds)
+        except TimeoutError:
+            ended = await self._stop(explain=True)
+            raise UserCodeError(self._who, f"gave no answer{_in(do, ' to ')} within {seconds:g} s", ended["where"],
+                                "timeout") from None  # fmt: skip
+        except (ConnectionError, ValueError):
+            line = b""
+        if not line:
+            ended = await self._stop(explain=False)
+            raise UserCodeError(
+                self._who, f"ended its process{_in(do, ' in ')} (exit code {ended['status']})", kind="crash"
+            )
+        reply: dict[str, Any] = json.loads(line)
+        self._printed = reply.pop("printed")
+        if "error" in reply:
+            raise UserCodeError(self._who, f"{_in(do)} {reply['error']}".strip(), reply["where"], reply["kind"])
+        return reply
+
+    async def _exchange(self, request: dict[str, Any]) -> bytes:
+        self._writer.write(json.dumps(request).encode() + b"\n")
+        await self._writer.drain()
+        return await self._reader.readline()
+
+    async def close(self, polite: bool = False) -> None:
+        """End the session; `polite` lets an environment that is not done close itself first."""
+        if polite and not self._writer.is_closing():
+            with contextlib.suppress(UserCodeError):
+                await self.ask("close", CLOSE_SECONDS)
+        await self._stop(explain=False)
+
+    async def _stop(self, explain: bool) -> dict[str, Any]:
+        self._host.printed(self._printed)
+        self._printed = 0
+        self._writer.close()
+        return await asyncio.to_thread(self._host.ask, {"do": "stop", "pid": self._pid, "explain": explain})
+
+
+def _in(do: str, before: str = "") -> str:
+    """The method that was asked for; a tool has only one."""
+    return "" if do == "call" else before + do
+
+
+def _environment() -> dict[str, str]:
+    """The worker's environment, with this package within reach."""
+    depth = len(str(__package__).split("."))
+    root = Path(__file__).resolve().parents[depth]
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
+
+
+_hosts: dict[str, Host] = {}
+_starting = threading.Lock()
+
+
+def host_for(description: dict[str, Any]) -> Host:
+    """This process's host for `description`; started when there is none, or when it has ended. Raises UserCodeError."""
+    key = json.dumps(description, sort_keys=True)
+    with _starting:
+        known = _hosts.get(key)
+        if known is None or known._process.poll() is not None:
+            _hosts[key] = Host(description, float(description.get("start_seconds") or START_SECONDS))
+        return _hosts[key]

@@ -1,0 +1,143 @@
+"""Token by token: what was generated is what is trained, and what stands between is the template's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from tests.runtime.agent.conftest import Arena, Generator
+from tests.runtime.agent.templates import FAMILIES, Family, tokenizer_of
+
+GAME = """
+class Game:
+    def __init__(self, turns=4):
+        self.turns = turns
+    def reset(self):
+        return "You are in a room."
+    def step(self, action):
+        self.turns -= 1
+        return f"  {self.turns} doors\\n<left> \\u00e9\\u4e16  ", 1.0, self.turns == 0, {}
+    def get_prompt_prefix(self):
+        return "You play a game."
+"""
+TOOL = '''
+def look(place: str) -> str:
+    """Look at a place.
+
+    Args:
+        place: Where to look.
+    """
+    return f"nothing at {place}"
+'''
+
+families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+
+
+def scattered(tokenizer: Any, text: str, seed: int) -> list[int]:
+    """Tokens of `text` that its tokenizer would not choose: the text in random pieces, each encoded alone."""
+    draw, ids, at = random.Random(seed), list[int](), 0
+    while at < len(text):
+        size = draw.randint(1, 3)
+        ids += tokenizer.encode(text[at : at + size], add_special_tokens=False)
+        at += size
+    return ids
+
+
+def answers(tokenizer: Any, count: int) -> list[list[int]]:
+    """Answers of a model: odd tokenisations, one cut off without its end token, one empty."""
+    texts = ["take the key and go north", "look at the door", " the lamp\n", "the the the room"]
+    end = tokenizer.eos_token_id
+    made = [[*scattered(tokenizer, texts[index % 4], index), end] for index in range(count)]
+    made[1] = made[1][:-1]
+    return made
+
+
+def assert_faithful(output: Any, generator: Generator) -> None:
+    """Every generation call saw the trained tokens up to there, and what it answered is trained, and only that."""
+    whole = [*output.prompt_ids, *output.response_ids]
+    mask = [0] * len(output.prompt_ids) + list(output.response_mask)
+    log_probs = [0.0] * len(output.prompt_ids) + list(output.response_logprobs)
+    assert len(whole) == len(mask) == len(log_probs)
+    trained = [False] * len(whole)
+    for number, (asked, answered) in enumerate(zip(generator.asked, generator.answered, strict=True), 1):
+        begin, end = len(asked), len(asked) + len(answered)
+        assert whole[:begin] == asked
+        assert whole[begin:end] == answered
+        assert log_probs[begin:end] == [-0.01 * (number + index) for index in range(len(answered))]
+        trained[begin:end] = [True] * len(answered)
+    assert [bool(flag) for flag in mask] == trained
+    assert all(value == 0.0 for value, flag in zip(log_probs, trained, strict=True) if not flag)
+
+
+@families
+def test_what_was_generated_is_trained(arena: Callable[..., Arena], family: Family) -> None:
+    game = arena(tokenizer_of(family))
+    game.environment(GAME)
+    script = answers(game.tokenizer, 4)
+    assert any(game.encode(game.tokenizer.decode(ids, skip_special_tokens=True)) != ids[:-1] for ids in script)
+    output, generator = game.play(script, model_type=family.model_type)
+    assert len(generator.asked) == 4
+    assert_faithful(output, generator)
+    assert [len(list(run)) for flag, run in groupby(output.response_mask) if flag] == [len(ids) for ids in script]
+
+
+@families
+def test_what_stands_between_is_the_templates(arena: Callable[..., Arena], family: Family) -> None:
+    """The text of the whole is what the template makes of the whole conversation."""
+    game = arena(tokenizer_of(family))
+    game.environment(GAME)
+    texts = ["take the key", "go north", "look", "over"]
+    space = " " if family.name == "mistral-v3" else ""  # what Mistral's models begin an answer with
+    output, _ = game.play([game.ended(space + text) for text in texts], model_type=family.model_type)
+    states = output.extra_fields["trajectory"]["states"]
+    messages = [{"role": "user", "content": f"Begin.\n\n{states[0]}"}]
+    for text, state in zip(texts, [*states[1:], ""], strict=True):
+        messages += [{"role": "assistant", "content": text}, {"role": "user", "content": state}]
+    if family.name == "gemma-2":
+        messages[0]["content"] = f"You play a game.\n\n{messages[0]['content']}"
+    else:
+        messages = [{"role": "system", "content": "You play a game."}, *messages]
+    if family.name == "mistral-v3":  # puts the system prompt into the last user turn: it stays in the first here
+        messages = messages[1:]
+        messages[0]["content"] = f"You play a game.\n\n{messages[0]['content']}"
+    rendered = game.tokenizer.apply_chat_template(messages[:-1], tokenize=False)
+    whole = game.tokenizer.decode([*output.prompt_ids, *output.response_ids])
+    assert whole == rendered.rstrip("\n")
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.has_tools], ids=lambda family: family.name)
+def test_tools_in_every_family_that_has_them(arena: Callable[..., Arena], family: Family) -> None:
+    game = arena(tokenizer_of(family))
+    game.tool("look", TOOL)
+    call = '<tool_call>{"name": "look", "arguments": {"place": "north"}}</tool_call>'
+    script = [[*scattered(game.tokenizer, call, 1), game.tokenizer.eos_token_id], game.ended("done")]
+    output, generator = game.play(script, model_type=family.model_type)
+    assert_faithful(output, generator)
+    assert "nothing at north" in game.tokenizer.decode(output.response_ids)
+    assert output.extra_fields["episode"]["tool_failures"] == 0
+
+
+def test_every_limit_keeps_tokens_and_mask_together(arena: Callable[..., Arena]) -> None:
+    for limit in range(8, 120, 7):
+        game = arena(tokenizer_of(FAMILIES[0]))
+        game.environment(GAME)
+        output, generator = game.play(answers(game.tokenizer, 4), model_type="qwen2", response_length=limit)
+        assert len(output.response_ids) <= limit
+        assert_faithful(output, generator)
+
+
+def test_the_workers_record_is_the_loops(arena: Callable[..., Arena]) -> None:
+    """verl's own conversion for the trainer keeps ids and mask as they are."""
+    game = arena(tokenizer_of(FAMILIES[1]))
+    game.environment(GAME)
+    output, generator = game.play(answers(game.tokenizer, 4), model_type="llama")
+    output.reward_score = 1.0
+    record = output.as_dict()
+    assert record["responses"].tolist() == output.response_ids
+    assert record["response_mask"].tolist() == output.response_mask
+    assert record["prompts"].tolist() == generator.asked[0]
+    assert record["rollout_log_probs"].tolist() == pytest.approx(output.response_logprobs)
