@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from orbiter_spec import __version__
 from orbiter_spec.data.agent_parts import PACKAGE
 from orbiter_spec.data.inputs import MODEL_FOLDER, Inputs
+from orbiter_spec.data.reward_parts import reward_packages
 from orbiter_spec.data.rows import write_rows
 from orbiter_spec.diagnostics import Diagnostic
 from orbiter_spec.launch.write import write_texts
@@ -82,9 +83,11 @@ def _declared(plan: Plan, inputs: Inputs) -> dict[str, Any]:
         "model": {"path": plan.path("rewards.model.path"), "engine": engine} if rewards.model else None,
         "sandbox": rewards.sandbox.model_dump(exclude_none=True) if rewards.sandbox else None,
     }
+    needs = reward_packages(plan.experiment.rewards)
     return {
         "version": 1,
         **{name: value for name, value in shared.items() if value is not None},
+        **({"needs": needs} if needs else {}),
         "rewards": inputs.rewards,
     }
 

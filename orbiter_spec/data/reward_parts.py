@@ -12,7 +12,7 @@ from orbiter_spec.diagnostics import Diagnostic, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS, REQUIRED, RESERVED_NAMES, BuiltinArgument
 from orbiter_spec.spec.experiment import Experiment
-from orbiter_spec.spec.rewards import Reward
+from orbiter_spec.spec.rewards import Reward, Rewards
 
 ANSWER_NAMES = {"expected", "ground_truth"}
 COMPARING_BUILTINS = {"exact_match", "numeric_match", "multiple_choice", "similarity"}
@@ -31,6 +31,14 @@ def find_rewards(experiment: Experiment, document: Document, inputs: Inputs) -> 
     problems += check_shared(experiment.rewards, document)
     problems += check_keys_travel(experiment, document)
     return problems
+
+
+def reward_packages(rewards: Rewards) -> list[str]:
+    """Packages beyond verl's own that the parts need where they run; rewards.json says them under `needs`."""
+    needed = {name for part in rewards.parts if part.builtin in BUILTINS for name in BUILTINS[part.builtin].packages}
+    for judge in (part.judge for part in rewards.parts if part.judge is not None):
+        needed |= {"aiohttp", "jinja2", *(("jsonschema",) if judge.verdict else ())}
+    return sorted(needed)
 
 
 def _check_name(reward: Reward, seen: set[str], route: Route, document: Document) -> Iterator[Diagnostic]:

@@ -44,12 +44,13 @@ class BuiltinArgument:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinReward:
-    """One built-in: what it scores, its range, and its arguments by name."""
+    """One built-in: what it scores, its range, its arguments by name, and the packages it needs where it runs."""
 
     description: str
     low: float
     high: float
     arguments: dict[str, BuiltinArgument]
+    packages: tuple[str, ...] = ()
 
 
 _MARKER = BuiltinArgument(
@@ -83,6 +84,7 @@ BUILTINS: Final[dict[str, BuiltinReward]] = {
                 float, 5.0, "Time to compare two formulas; after it they count as different and `timeout` as 1."
             ),
         },
+        ("math-verify",),
     ),
     "multiple_choice": BuiltinReward(
         "1 when the letter that the response settles on (boxed, said to be the answer, or the last alone) is the "
@@ -113,6 +115,7 @@ BUILTINS: Final[dict[str, BuiltinReward]] = {
             "schema": BuiltinArgument(dict, None, "JSON Schema; any JSON will do without one."),
             "column": BuiltinArgument(str, "", "Column of the rows that holds each row's own schema."),
         },
+        ("jsonschema",),
     ),
     "format_tags": BuiltinReward(
         "1 when each tag encloses something exactly once and in this order, as in <think>...</think>, else 0.",
@@ -133,6 +136,7 @@ BUILTINS: Final[dict[str, BuiltinReward]] = {
             "marker": _MARKER,
             "ignore_case": _IGNORE_CASE,
         },
+        ("rapidfuzz",),
     ),
     "language": BuiltinReward(
         "1 when the response outside code blocks is in a language, as py3langid sees it, else 0. Needs py3langid.",
@@ -142,6 +146,7 @@ BUILTINS: Final[dict[str, BuiltinReward]] = {
             "code": BuiltinArgument(str, REQUIRED, "The language's ISO 639-1 code, such as en."),
             "minimum_characters": BuiltinArgument(int, 20, "A shorter response scores 0: it is too short to tell."),
         },
+        ("py3langid",),
     ),
     "length_penalty": BuiltinReward(
         "0 up to the target length, then down in a straight line to -1 at twice the target and beyond.",
@@ -208,6 +213,10 @@ BUILTINS: Final[dict[str, BuiltinReward]] = {
         },
     ),
     "reward_model": BuiltinReward(
-        "Score of the discriminative model that rewards.model names, as it comes; see normalize.", -inf, inf, {}
+        "Score of the discriminative model that rewards.model names, as it comes; see normalize.",
+        -inf,
+        inf,
+        {},
+        ("aiohttp",),
     ),
 }

@@ -113,3 +113,8 @@ def test_what_the_parts_share_is_beside_them(project: Path) -> None:
     )
     assert found["model"] == {"path": "some/model", "engine": "vllm"}
     assert found["sandbox"] == {"url": "http://sandbox:8080/run_code", "concurrent": 8}
+
+
+def test_packages_that_the_parts_need_are_named(project: Path) -> None:
+    parts = [{"builtin": "numeric_match"}, {"builtin": "similarity"}, {"judge": JUDGE}]
+    assert declared(project, parts)["needs"] == ["aiohttp", "jinja2", "jsonschema", "math-verify", "rapidfuzz"]
