@@ -12,14 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from orbiter_spec.data.columns import ABSENT, look_up
 from orbiter_spec.data.convert import Converter
 from orbiter_spec.data.draw import Chosen
 from orbiter_spec.data.findings import findings
 from orbiter_spec.data.flow import Flow
+from orbiter_spec.data.mixing import choose
 from orbiter_spec.data.overlap import measure_overlap
 from orbiter_spec.data.pipeline import OPAQUE, Batch, Context, StepError, in_batches
 from orbiter_spec.data.problems import Problems
@@ -113,7 +115,8 @@ class _Build:
                 spool.close()
         train, validation = self._counts()
         exact = all(can_count(source) for _, source in self._sources() if self.quick and is_cut(source))
-        exact = exact and not (self.quick and self.request.pipeline)
+        unknown = self.request.pipeline or any(source.hub or source.weight for source in self.request.train)
+        exact = exact and not (self.quick and unknown)
         found = (*self.problems.diagnostics(), *findings(self.request, facts))
         return BuildResult(train, validation, found, files, exact, tuple(self.flow.reports), facts)
 
@@ -127,7 +130,7 @@ class _Build:
         aside: Container[int]
         if not self.request.pipeline:
             aside = self._choose()
-            self._deal(self._rows(TRAIN, self.request.train), aside)
+            self._deal(self._mixed(), aside)
             return
         rows: Iterable[Row] = self._through_steps()
         if self.request.fraction is not None and self.out is not None:
@@ -143,10 +146,21 @@ class _Build:
 
     def _deal(self, rows: Iterable[Row], aside: Container[int]) -> None:
         for position, row in enumerate(rows):
-            self._take(row, VALIDATION if position in aside else TRAIN)
+            self._take(row, VALIDATION if position in aside or self._is_held_out(row) else TRAIN)
+
+    def _is_held_out(self, row: Row) -> bool:
+        if self.request.held_out is None:
+            return False
+        column, value = self.request.held_out
+        said = look_up(row.fields, column)
+        if said is ABSENT:
+            help = f"the row has {', '.join(list(row.fields)[:12])}"
+            message = f"row has no {column}, which says what is for validation"
+            self.problems.add_row(row.source, "ORB411", message, row.number, row.line, help=help)
+        return said == value or str(said) == value
 
     def _through_steps(self) -> Iterator[Row]:
-        batches = in_batches(self._rows(TRAIN, self.request.train))
+        batches = in_batches(self._mixed())
         return chain.from_iterable(self._told(self.flow.run(self._told(batches), self.request.pipeline)))
 
     def _told(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -172,17 +186,42 @@ class _Build:
         if self.request.fraction is None or self.out is None:
             return frozenset()
         quiet = replace(self, problems=Problems(), read=Counter())
-        total = sum(1 for _ in quiet._rows(TRAIN, self.request.train))
+        total = sum(1 for _ in quiet._mixed())
         count = validation_count(total, self.request.fraction, self.request.validation_limit)
         return Chosen(total, count, self.request.seed)
 
+    def _mixed(self) -> Iterator[Row]:
+        """Training rows by the weights of their sources; a quick check counts all of them."""
+        weights = {source.group: source.weight for source in self.request.train if source.weight is not None}
+        if not weights or self.quick:
+            yield from self._rows(TRAIN, self.request.train)
+            return
+        quiet = replace(self, problems=Problems(), read=Counter())
+        counts = Counter(row.source.group for row in quiet._rows(TRAIN, self.request.train))
+        chosen = choose(counts, weights, self.request.seed)
+        positions: Counter[int] = Counter()
+        for row in self._rows(TRAIN, self.request.train):
+            group = row.source.group
+            if positions[group] in chosen[group]:
+                yield row
+            positions[group] += 1
+
     def _rows(self, split: str, sources: Iterable[SourceRequest]) -> Iterator[Row]:
-        """Rows of all sources in order."""
+        """Rows of all sources in order, as many of each entry of the spec as it asks for."""
+        taken: Counter[int] = Counter()
         for source in sources:
-            asked = quick_source(source, few=bool(self.request.pipeline)) if self.quick else source
-            for row in read_rows(asked, self.problems, stop_at=QUICK_BYTES if self.quick else math.inf):
+            left = math.inf if source.group_limit is None else source.group_limit - taken[source.group]
+            if left <= 0 or (self.quick and source.hub is not None):
+                continue
+            for row in islice(self._rows_of(source), None if left == math.inf else int(left)):
+                taken[source.group] += 1
                 self.read[split, source] += 1
-                yield replace(row, source=source) if asked is not source else row
+                yield row
+
+    def _rows_of(self, source: SourceRequest) -> Iterator[Row]:
+        asked = quick_source(source, few=bool(self.request.pipeline)) if self.quick else source
+        for row in read_rows(asked, self.problems, stop_at=QUICK_BYTES if self.quick else math.inf):
+            yield replace(row, source=source) if asked is not source else row
 
     def _take(self, row: Row, split: str) -> None:
         """Convert a row and hand it to its file; a quick check looks at most rows only as far as their columns."""
@@ -207,7 +246,8 @@ class _Build:
     def _report_empty(self) -> None:
         failed = {source for source, _ in self.problems.counts}
         for key in self._sources():
-            if not self.read[key] and key[1] not in failed:
+            silent = (self.quick and key[1].hub is not None) or key[1].group_limit is not None
+            if not self.read[key] and key[1] not in failed and not silent:
                 message = f"dataset has no rows: {key[1].label}"
                 self.problems.add(key[1], "ORB413", message, help="give the file rows, or leave it out")
         if self.out is not None and self.flow.reports and not self.rows[TRAIN] and not self.problems.any:

@@ -4,7 +4,7 @@ A build is named by the hash of everything that decides its bytes: the content o
 code, the libraries' versions. Its folder appears under that name when it is whole, by a rename; until then it is a work
 folder, which the next build of the same name takes over, with what its steps have already done. A lock keeps two
 processes from building the same at once. What cannot be named is not kept: rows with images, whose files are found only
-while building, and steps from installed packages. The `KEPT` builds that were used last stay.
+while building, datasets on the hub, and steps from installed packages. The `KEPT` builds that were used last stay.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _build(
 def can_keep(request: DatasetRequest) -> bool:
     """Whether everything that decides the bytes of a build can be named."""
     own = all(":" not in call or ".py:" in call for call in _calls(request))
-    return own and request.columns.images is None
+    sources = (*request.train, *request.validation)
+    return own and request.columns.images is None and not any(source.hub for source in sources)
 
 
 def suitable_workers(request: DatasetRequest) -> int:

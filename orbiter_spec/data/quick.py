@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from orbiter_spec.data.read import suffix_of
+from orbiter_spec.data.opening import is_compressed, suffix_of
 from orbiter_spec.data.request import SourceRequest
 from orbiter_spec.data.run_records import RunRecordsError, record_files
 
@@ -41,7 +41,8 @@ def quick_source(source: SourceRequest, *, few: bool = False) -> SourceRequest:
 
 def can_count(source: SourceRequest) -> bool:
     """Whether rows can be counted without being read; a line of CSV may be part of a row, an answer not the best."""
-    return source.run is None and suffix_of(source.path) != ".csv" and source.path.suffix.lower() != ".gz"
+    readable = suffix_of(source.path) not in (".csv", ".arrow") and not is_compressed(source.path)
+    return source.run is None and source.hub is None and readable
 
 
 def count_rows(source: SourceRequest, seen: int) -> int:

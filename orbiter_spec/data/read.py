@@ -1,32 +1,29 @@
 """Rows of a file, one after the other, whatever its format: the suffix decides.
 
-JSONL and CSV are read line by line (also through gzip), Parquet batch by batch, a JSON array as a whole. Nothing is
-raised for what a file holds: a row that cannot be read is a problem and is passed over.
+JSONL and CSV are read line by line (also compressed), Parquet and Arrow batch by batch, a JSON array as a whole.
+Nothing is raised for what a file holds: a row that cannot be read is a problem and is passed over.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import math
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from orbiter_spec.data.jsonl import BOM, Fields, read_jsonl
+from orbiter_spec.data.opening import BROKEN, FORMAT_HELP, FORMATS, open_bytes, suffix_of
 from orbiter_spec.data.problems import Line, Problems
-from orbiter_spec.data.request import SourceRequest
+from orbiter_spec.data.request import HubRequest, SourceRequest
 from orbiter_spec.data.run_records import RunRecordsError, read_run
 from orbiter_spec.diagnostics import nearest
 
 JSON_ARRAY_BYTES = 256 * 1024 * 1024
 PARQUET_BATCH_ROWS = 256
-FORMATS = (".jsonl", ".ndjson", ".parquet", ".json", ".csv")
-FORMAT_HELP = "use JSONL, Parquet, CSV or a JSON array (.jsonl, .parquet, .csv, .json; each text format also as .gz)"
 
 
 @dataclass(slots=True)
@@ -57,7 +54,7 @@ def read_rows(source: SourceRequest, problems: Problems, *, stop_at: float = mat
                 return
     except RunRecordsError as error:
         problems.add(source, "ORB462", str(error), help="name the folder of a run that recorded its answers")
-    except (OSError, EOFError, zlib.error) as error:
+    except BROKEN as error:
         problems.add(source, "ORB414", f"{source.label} cannot be read to its end: {_reason(error)}")
 
 
@@ -72,7 +69,7 @@ def check_file(source: SourceRequest, problems: Problems) -> bool:
 
 def _check_file(source: SourceRequest, problems: Problems) -> bool:
     path = source.path
-    if source.run is not None:
+    if source.run is not None or source.hub is not None:
         return True
     if not path.exists():
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -88,21 +85,19 @@ def _check_file(source: SourceRequest, problems: Problems) -> bool:
     return False
 
 
-def suffix_of(path: Path) -> str:
-    """The suffix that decides the format, in lower case and without .gz."""
-    return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
-
-
 def _read(source: SourceRequest, problems: Problems, stop_at: float) -> Iterator[tuple[int, Fields, Line | None]]:
     suffix = suffix_of(source.path)
     if source.run is not None:
         for number, fields in enumerate(read_run(source.path, source.run, stop_at), start=1):
             yield number, fields, None
         return
-    if suffix == ".parquet":
-        yield from _read_parquet(source, problems)
+    if source.hub is not None:
+        yield from _read_hub(source, source.hub, problems)
         return
-    with _open(source.path) as stream:
+    if suffix in (".parquet", ".arrow"):
+        yield from _read_columns(source, suffix, problems)
+        return
+    with open_bytes(source.path) as stream:
         if suffix == ".csv":
             yield from _read_csv(source, stream, problems, stop_at)
         elif suffix == ".json" and _starts_with_bracket(stream):
@@ -111,14 +106,9 @@ def _read(source: SourceRequest, problems: Problems, stop_at: float) -> Iterator
             yield from read_jsonl(source, stream, problems, stop_at)
 
 
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
-
-
 def _starts_with_bracket(stream: BinaryIO) -> bool:
-    head = stream.read(4096).removeprefix(BOM).lstrip()
-    stream.seek(0)
-    return head.startswith(b"[")
+    head: bytes = stream.peek(4096)  # type: ignore[attr-defined]
+    return head.removeprefix(BOM).lstrip().startswith(b"[")
 
 
 def _read_array(source: SourceRequest, stream: BinaryIO, problems: Problems) -> Iterator[tuple[int, Fields, None]]:
@@ -172,23 +162,59 @@ def _read_csv(
         problems.add_row(source, "ORB412", "line is not CSV", number + 1, line, note=_reason(error))
 
 
-def _read_parquet(source: SourceRequest, problems: Problems) -> Iterator[tuple[int, Fields, None]]:
+def _read_columns(source: SourceRequest, suffix: str, problems: Problems) -> Iterator[tuple[int, Fields, None]]:
+    """Rows of a Parquet file, or of an Arrow stream such as the `datasets` library saves."""
     import pyarrow
-    from pyarrow import parquet
 
     number = 0
     try:
-        with parquet.ParquetFile(source.path) as file:
-            for batch in file.iter_batches(batch_size=PARQUET_BATCH_ROWS):
-                for fields in batch.to_pylist():
-                    number += 1
-                    yield number, fields, None
+        for batch in _parquet_batches(source.path) if suffix == ".parquet" else _arrow_batches(source.path):
+            for fields in batch.to_pylist():
+                number += 1
+                yield number, fields, None
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         where = f" after row {number}" if number else ""
+        kind = "Parquet" if suffix == ".parquet" else "Arrow"
         help = "write the file again; an interrupted copy ends early"
+        message = f"{source.label} is not a readable {kind} file{where}"
+        problems.add(source, "ORB414", message, note=_reason(error), help=help)
+
+
+def _parquet_batches(path: Path) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        yield from file.iter_batches(batch_size=PARQUET_BATCH_ROWS)
+
+
+def _arrow_batches(path: Path) -> Iterator[Any]:
+    from pyarrow import OSFile, ipc
+
+    with OSFile(str(path)) as file, ipc.open_stream(file) as reader:
+        yield from reader
+
+
+def _read_hub(source: SourceRequest, hub: HubRequest, problems: Problems) -> Iterator[tuple[int, Fields, None]]:
+    """Rows of a Hugging Face dataset, from its cache or the hub, through the `datasets` library."""
+    try:
+        from datasets import load_dataset
+
+        rows = load_dataset(hub.name, hub.config, split=hub.split).with_format("arrow")
+    except ImportError:
         problems.add(
-            source, "ORB414", f"{source.label} is not a readable Parquet file{where}", note=_reason(error), help=help
+            source, "ORB449", f"{hub.name} needs the datasets library", help="pip install 'orbiter-spec[data]'"
         )
+        return
+    except Exception as error:  # whatever the library and the network raise
+        help = "check name, config and split, or save the dataset to a folder and name that"
+        message = f"Hugging Face dataset {hub.name} cannot be loaded"
+        problems.add(source, "ORB449", message, note=_reason(error), help=help)
+        return
+    number = 0
+    for table in rows.iter(PARQUET_BATCH_ROWS):
+        for fields in table.to_pylist():
+            number += 1
+            yield number, fields, None
 
 
 def _reason(error: BaseException) -> str:

@@ -19,6 +19,15 @@ EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
+class HubRequest:
+    """A dataset of Hugging Face's: its repository, its configuration (None: the only one) and its split."""
+
+    name: str
+    config: str | None = None
+    split: str = "train"
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRequest:
     """One file of rows, or with `run` the folder of a run whose answers are the rows.
 
@@ -26,6 +35,9 @@ class SourceRequest:
     path), and must not depend on the machine if the bytes built from it must not. `name` goes to every row's
     `data_source` (left out: the file's stem). `limit` takes that many rows from the start. `place` is where the spec
     names the file.
+
+    Files that one entry of the spec means share a `group`, from which `group_limit` rows are taken. `weight` is the
+    group's share of the rows beside the other groups'. With `hub` the rows are those of a dataset on Hugging Face.
     """
 
     path: Path
@@ -35,6 +47,10 @@ class SourceRequest:
     shown: str | None = None
     written: str = ""
     run: Selection | None = None
+    hub: HubRequest | None = None
+    group: int = 0
+    group_limit: int | None = None
+    weight: float | None = None
 
     @property
     def label(self) -> str:
@@ -99,12 +115,14 @@ class DatasetRequest:
     """Everything that decides the built rows.
 
     Validation rows come from files (`validation`), or are a share of the training rows (`fraction`, drawn with `seed`),
-    or there are none. `pipeline` is what training rows go through before; `folder` is where its relative paths start.
+    or those training rows whose column has a value (`held_out`), or there are none.
+    `pipeline` is what training rows go through before; `folder` is where its relative paths start.
     """
 
     train: tuple[SourceRequest, ...]
     validation: tuple[SourceRequest, ...] = ()
     fraction: float | None = None
+    held_out: tuple[str, str] | None = None
     validation_limit: int | None = None
     seed: int = 0
     columns: Columns = field(default_factory=Columns)

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from orbiter_spec.data.opening import matching_files
 from orbiter_spec.data.request import (
     BuildResult,
     Columns,
     DatasetRequest,
+    HubRequest,
     SourceRequest,
     StepRequest,
     TemplateRequest,
@@ -27,7 +29,7 @@ from orbiter_spec.data.run_records import Selection
 from orbiter_spec.data.source_files import source_files
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.source import Document, Route
-from orbiter_spec.spec.dataset import RunRecords, Source, Validation
+from orbiter_spec.spec.dataset import Hub, RunRecords, Source, Validation
 from orbiter_spec.spec.experiment import Experiment
 
 TRAIN_FILE = "data/train.parquet"
@@ -78,7 +80,8 @@ def plan_rows(
     if any(found.severity is Severity.ERROR for found in problems):
         return None, problems
     paths = {"dataset.train": TRAIN_FILE}
-    if request.validation or request.fraction is not None or any(step.name == "split" for step in request.pipeline):
+    aside = request.fraction is not None or request.held_out is not None
+    if request.validation or aside or any(step.name == "split" for step in request.pipeline):
         paths["dataset.validation"] = VALIDATION_FILE
     if request.pipeline and rows != "look":
         checked = _built(request, rows)
@@ -143,6 +146,7 @@ def request_rows(experiment: Experiment, document: Document) -> DatasetRequest:
         train=tuple(_sources(dataset.train, ("dataset", "train"), document)),
         validation=tuple(_validation_sources(validation, document)),
         fraction=share,
+        held_out=_held_out(validation),
         validation_limit=validation.limit if isinstance(validation, Validation) else None,
         seed=seed if isinstance(seed, int) else DRAW_SEED,
         columns=_columns(experiment, document),
@@ -175,6 +179,12 @@ def _tokenizer(experiment: Experiment, document: Document) -> TokenizerRequest:
     )
 
 
+def _held_out(validation: Validation | list[Source] | None) -> tuple[str, str] | None:
+    if not isinstance(validation, Validation) or validation.column is None:
+        return None
+    return validation.column, validation.value or "validation"
+
+
 def _validation_sources(validation: Validation | list[Source] | None, document: Document) -> Iterator[SourceRequest]:
     route: Route = ("dataset", "validation")
     if isinstance(validation, list):
@@ -189,18 +199,38 @@ def _sources(sources: Source | list[Source], route: Route, document: Document) -
     for index, source in enumerate(listed):
         own: Route = (*route, index) if isinstance(sources, list) else route
         base = document.base(own)
-        written = source.path if source.run is None else source.run.path
-        assert written is not None, "a source has a path or a run"
+        written = source.path or (source.run.path if source.run is not None else source.hub.name if source.hub else "")
         path = (base / Path(written).expanduser()).absolute()
-        yield SourceRequest(
+        kind = "path" if source.path is not None else "run" if source.run is not None else "hub"
+        asked = SourceRequest(
             path=path,
             limit=source.limit,
-            place=document.place((*own, "path" if source.run is None else "run")),
+            place=document.place((*own, kind)),
             name=source.name,
-            shown=_shown(path, base),
+            shown=_shown(path, base) if source.hub is None else written,
             written=written,
             run=_selection(source.run),
+            hub=_hub(source.hub),
+            group=index,
+            group_limit=source.limit,
+            weight=source.weight,
         )
+        yield from _parts(asked, base) if kind == "path" else (asked,)
+
+
+def _parts(source: SourceRequest, base: Path) -> Iterator[SourceRequest]:
+    """The files that a pattern or a folder means, named after it; what means one file is that file."""
+    files = matching_files(source.path)
+    if files == [source.path] or not files:
+        yield source
+        return
+    folder = source.path if source.path.is_dir() else source.path.parent
+    for file in files:
+        yield replace(source, path=file, shown=_shown(file, base), name=source.name or folder.name)
+
+
+def _hub(hub: Hub | None) -> HubRequest | None:
+    return None if hub is None else HubRequest(hub.name, hub.config, hub.split or "train")
 
 
 def _selection(run: RunRecords | None) -> Selection | None:

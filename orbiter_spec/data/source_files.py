@@ -10,6 +10,8 @@ from orbiter_spec.data.run_records import RunRecordsError, compiled_rows, record
 
 def source_files(source: SourceRequest) -> list[Path]:
     """The file itself, or the records of a run; nothing where a run has none."""
+    if source.hub is not None:
+        return []
     if source.run is None:
         return [source.path]
     try:

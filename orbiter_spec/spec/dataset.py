@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orbiter_spec.spec.base import FiniteFloat, NonNegativeInt, PositiveInt, Section
+from orbiter_spec.spec.base import FiniteFloat, NonNegativeInt, PositiveFloat, PositiveInt, Section
 from orbiter_spec.spec.pipeline import Step
 
 
@@ -26,25 +26,43 @@ class RunRecords(Section):
     max_score: FiniteFloat | None = Field(None, description="Highest score that is kept. Left out: no limit.")
 
 
+class Hub(Section):
+    """A dataset of Hugging Face's, from its cache or over the network; loaded only by commands that build rows."""
+
+    shorthand: ClassVar[str | None] = "name"
+
+    name: str = Field(description="Repository of the dataset, such as openai/gsm8k.")
+    config: str | None = Field(None, description="Configuration. Left out: the only one.")
+    split: str | None = Field(None, description="Split. Left out: train.")
+
+
 class Source(Section):
-    """One file of rows, or the answers of an earlier run."""
+    """Rows of a file, of several, of a dataset on Hugging Face, or the answers of an earlier run."""
 
     shorthand: ClassVar[str | None] = "path"
 
     path: str | None = Field(
-        None, description="JSONL or Parquet file, relative to the spec that names it. Left out: see run."
+        None,
+        description="File, pattern or folder, relative to the spec that names it: JSONL, JSON, CSV, Parquet or Arrow, "
+        "text also compressed. Left out: see run and hub.",
     )
     run: RunRecords | None = Field(None, description="Answers of an earlier run as rows. Left out: see path.")
+    hub: Hub | None = Field(None, description="Dataset on Hugging Face. Left out: see path.")
     name: str | None = Field(
         None,
         description="Written to every row as data_source. Left out: the row's own data_source, or the file's stem.",
     )
     limit: PositiveInt | None = Field(None, description="Rows to take from the start. Left out: all.")
+    weight: PositiveFloat | None = Field(
+        None,
+        description="Share of the training rows beside the other sources' weights; the largest number of rows that "
+        "keeps the shares is drawn, none twice. Left out: every row.",
+    )
 
     @model_validator(mode="after")
     def _one_of(self) -> Source:
-        if (self.path is None) == (self.run is None):
-            raise ValueError("give either path or run")
+        if sum(given is not None for given in (self.path, self.run, self.hub)) != 1:
+            raise ValueError("give one of path, run and hub")
         return self
 
 
@@ -57,12 +75,16 @@ class Validation(Section):
     fraction: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None, description="Share of the training rows set aside, drawn with the seed. Left out: none is."
     )
+    column: str | None = Field(
+        None, description="Column of the training rows that says which are for validation. Left out: none does."
+    )
+    value: str | None = Field(None, description="What that column says of them. Left out: validation.")
     limit: PositiveInt | None = Field(None, description="Rows to take from the start. Left out: all.")
 
     @model_validator(mode="after")
     def _one_of(self) -> Validation:
-        if (self.path is None) == (self.fraction is None):
-            raise ValueError("give either path or fraction")
+        if sum(given is not None for given in (self.path, self.fraction, self.column)) != 1:
+            raise ValueError("give one of path, fraction and column")
         return self
 
 
@@ -85,7 +107,7 @@ class Columns(Section):
 class Dataset(Section):
     """The rows to train on and to validate with."""
 
-    train: Source | list[Source] = Field(description="One file, or several in order.")
+    train: Source | list[Source] = Field(description="One source, or several in order.")
     validation: Validation | list[Source] | None = Field(
         None, description="Validation files or a share of the training rows. Left out: the training rows serve."
     )
