@@ -43,6 +43,7 @@ class Converter:
         self._prompt = self._compile(request.prompt)
         self._instructions = self._compile(request.instructions)
         self._resolved: dict[SourceRequest, Resolved | None] = {}
+        self._by_names: dict[tuple[str, ...], Resolved] = {}
         self._template_failures = 0
 
     @property
@@ -66,11 +67,16 @@ class Converter:
     def messages(self, row: Row) -> Messages | None:
         """The prompt of a row, or None with a problem added; columns are found in the row itself."""
         failed = len(self._problems.shown)
-        self._resolved.pop(row.source, None)
-        if not self.usable(row):
-            return None
-        columns = self._resolved[row.source]
-        assert columns is not None
+        names = tuple(row.fields)
+        columns = self._by_names.get(names)
+        if columns is None:
+            self._resolved.pop(row.source, None)
+            if not self.usable(row):
+                return None
+            columns = self._resolved[row.source]
+            assert columns is not None
+            if not any("." in name for name in _named(columns)):
+                self._by_names[names] = columns
         try:
             messages = self._messages(row, columns)
         except _UnfitError as error:
@@ -177,6 +183,10 @@ class Converter:
             )
             return ""
         return text
+
+
+def _named(columns: Resolved) -> list[str]:
+    return [name for name in (columns.input, columns.expected, columns.chat, columns.source, columns.images) if name]
 
 
 def _line_note(error: PromptError) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from orbiter_spec.data.request import SourceRequest
 from orbiter_spec.diagnostics import Diagnostic, Place, Related
@@ -25,6 +26,9 @@ class Line:
 
     number: int
     text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Line, (self.number, self.text)
 
 
 @dataclass

@@ -41,6 +41,9 @@ class Row:
     copy: int = 0
     mark: bytes = b""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Row, (self.source, self.number, self.fields, self.line, self.copy, self.mark)
+
 
 def read_rows(source: SourceRequest, problems: Problems, *, stop_at: float = math.inf) -> Iterator[Row]:
     """The good rows of `source` up to its limit; text formats stop after about `stop_at` bytes."""
