@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from orbiter_spec.data.columns import ABSENT, look_up
-from orbiter_spec.data.convert import Converter
+from orbiter_spec.data.convert import Converter, VerlRow
 from orbiter_spec.data.draw import Chosen
 from orbiter_spec.data.findings import findings
 from orbiter_spec.data.flow import Flow
@@ -91,6 +91,7 @@ class _Build:
     sinks: dict[str, ParquetSink] = field(default_factory=dict)
     read: Counter[tuple[str, SourceRequest]] = field(default_factory=Counter)
     rows: Counter[str] = field(default_factory=Counter)
+    samples: list[VerlRow] = field(default_factory=list)
 
     def run(self) -> BuildResult:
         self.converter = Converter(self.request, self.problems)
@@ -118,7 +119,7 @@ class _Build:
         unknown = self.request.pipeline or any(source.hub or source.weight for source in self.request.train)
         exact = exact and not (self.quick and unknown)
         found = (*self.problems.diagnostics(), *findings(self.request, facts))
-        return BuildResult(train, validation, found, files, exact, tuple(self.flow.reports), facts)
+        return BuildResult(train, validation, found, files, exact, tuple(self.flow.reports), facts, tuple(self.samples))
 
     def _take_all(self) -> None:
         with ExitStack() as stack:
@@ -234,6 +235,8 @@ class _Build:
         if converted is None:
             return
         self.rows[split] += 1
+        if self.quick and split == TRAIN:
+            self.samples.append(converted)
         if self.out is not None and not self.problems.any:
             if split not in self.sinks:
                 self.sinks[split] = ParquetSink(self.out / f"{split}.parquet")

@@ -188,6 +188,9 @@ class StepReport:
 class BuildResult:
     """Row counts, findings and the files written (none when there were errors or nothing was to be written).
 
+    `steps` are the reports of the pipeline, `facts` what is known of the rows beside, and `samples` the first training
+    rows of a check.
+
     `exact` is False when a quick check estimated the counts from the head of a large file whose rows have to be read to
     be counted (CSV and compressed text).
     """
@@ -199,3 +202,4 @@ class BuildResult:
     exact: bool = True
     steps: tuple[StepReport, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    samples: tuple[Mapping[str, Any], ...] = ()

@@ -74,6 +74,7 @@ def plan_rows(
     if experiment.dataset.prepared:
         return _prepared(request, files)
     from orbiter_spec.data.build import check
+    from orbiter_spec.data.prompt_checks import check_prompts, first_rows
 
     checked = check(request)
     problems = list(checked.diagnostics)
@@ -86,6 +87,10 @@ def plan_rows(
     if request.pipeline and rows != "look":
         checked = _built(request, rows)
         problems = [_waiting(found) for found in checked.diagnostics]
+        if any(found.severity is Severity.ERROR for found in problems):
+            return None, problems
+    if rows != "look":
+        problems += check_prompts(request, first_rows(checked))
         if any(found.severity is Severity.ERROR for found in problems):
             return None, problems
     counted = checked.exact and (bool(checked.files) or not request.pipeline)
