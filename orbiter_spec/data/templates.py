@@ -15,6 +15,7 @@ from jinja2 import Environment, meta
 from orbiter_spec.data.pipeline import draw
 from orbiter_spec.data.template import PromptError, PromptTemplate
 
+MOST = 1_000_000
 EVERY = 100_000
 """Up to so many combinations are put in order whole; of more, numbers are drawn one by one."""
 
@@ -25,16 +26,21 @@ def expand(
     rows: int | None,
     seed: int,
     expected: str | None = None,
+    first: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Fields `question`, the variables it was made from and, with `expected`, `answer`.
 
     At most `rows` rows, and no more than there are combinations of the variables a template uses; None takes all.
-    Raises `PromptError` for a template that cannot be used or names a variable there is none of.
+    Of these the `first` are made. Raises `PromptError` for a template that cannot be used or names a variable there is
+    none of, and for more than `MOST` rows.
     """
     answers = PromptTemplate(expected) if expected is not None else None
     forms = [_Form(text, variables, expected) for text in texts]
     total = sum(form.count for form in forms)
-    for number in _numbers(total, total if rows is None else min(rows, total), seed):
+    count = total if rows is None else min(rows, total)
+    if count > MOST:
+        raise PromptError(f"templates would make {count:,} rows", help=f"say how many rows, up to {MOST:,}")
+    for number in _numbers(total, count if first is None else min(first, count), seed):
         form, own = _form_of(forms, number)
         values = form.values(own)
         made = {**values, "question": form.template.render(values)}

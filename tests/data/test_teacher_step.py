@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,25 @@ def test_a_key_is_in_no_file(project: Project, tmp_path: Path, monkeypatch: pyte
 def test_a_prompt_that_cannot_be_used_is_found_by_validate(project: Project) -> None:
     report = check(project("rows.jsonl", teach("http://127.0.0.1:9/v1", prompt="{% for %}"))).report
     assert "ORB461" in [found.id for found in report]
+
+
+def test_templates_with_more_combinations_than_memory(project: Project) -> None:
+    lists = {name: list(range(100)) for name in "abcdef"}
+    began = time.monotonic()
+    many = {"texts": ["{{ a }} {{ b }} {{ c }} {{ d }} {{ e }} {{ f }}"], "variables": lists}
+    (found,) = [found for found in check(project("rows.jsonl", {"template": many})).report if found.id == "ORB440"]
+    assert "1,000,000,000,000 rows" in found.message and "say how many" in found.help
+    fewer = check(project("rows.jsonl", {"template": {**many, "rows": 500_000}})).report
+    assert "ORB440" not in [found.id for found in fewer]
+    assert time.monotonic() - began < 10
+
+
+def test_a_template_that_loops_for_ever_is_found_by_validate(project: Project) -> None:
+    began = time.monotonic()
+    endless = "{% for a in range(10**9) %}{% for b in range(10**9) %}{{ a }}{% endfor %}{% endfor %}"
+    report = check(project("rows.jsonl", {"template": {"texts": [endless], "variables": {"a": [1]}}})).report
+    assert "ORB440" in [found.id for found in report]
+    assert time.monotonic() - began < 10
 
 
 def test_answers_of_a_run_are_rows(project: Project, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from orbiter_spec.data.pipeline import Batch, Context, StepError, in_batches
@@ -42,9 +41,14 @@ class Template:
         columns = self.context.columns
         try:
             made = expand(
-                settings["texts"], settings["variables"], settings.get("rows"), self.seed, settings.get("expected")
+                settings["texts"],
+                settings["variables"],
+                settings.get("rows"),
+                self.seed,
+                settings.get("expected"),
+                LIGHT_ROWS if self.context.light else None,
             )
-            for number, fields in enumerate(islice(made, LIGHT_ROWS if self.context.light else None), start=1):
+            for number, fields in enumerate(made, start=1):
                 yield Row(SOURCE, number, _renamed(fields, columns))
         except PromptError as error:
             raise StepError(f"template: {error}", id="ORB440", help=error.help) from None
