@@ -164,14 +164,16 @@ def check_config(state: Compilation) -> None:
     if state.target is None or state.lowered is None or not state.report.ok:
         return
     from orbiter_spec.lower.checks import flatten, run_checks
-    from orbiter_spec.lower.compose import compose
+    from orbiter_spec.lower.sayable import compose_checked
 
     lowered = state.lowered
-    state.config = compose(state.target, lowered.engine, lowered.settings)
+    state.config, problems = compose_checked(state.target, lowered, state.place)
+    state.findings += problems
+    if state.config is None:
+        return
 
     def place_of(key: str) -> Place | None:
-        route = lowered.routes.get(key)
-        return None if route is None else state.place(f'{route}["{key}"]' if route == "verl.overrides" else route)
+        return state.place(lowered.route_to(key)) if key in lowered.routes else None
 
     state.findings += run_checks(flatten(state.config), place_of)
 

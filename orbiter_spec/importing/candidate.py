@@ -16,7 +16,7 @@ from orbiter_spec.importing.compare import ABSENT, Difference, differences, flat
 from orbiter_spec.importing.settings import follows
 from orbiter_spec.importing.words_back import UNSAID, field_of
 from orbiter_spec.lower.compose import REMOVED, compose
-from orbiter_spec.lower.lowering import SWITCHES, Lowered, lower
+from orbiter_spec.lower.lowering import SWITCHES, Lowered, as_written, lower
 from orbiter_spec.lower.target import Target
 from orbiter_spec.plan import make_plan
 from orbiter_spec.spec.experiment import Experiment
@@ -55,7 +55,7 @@ class Candidate:
             parts = [*section.split("."), *(entry.split(".") if entry else ())]
             _put(tree, parts, value)
         if self.hatch:
-            _put(tree, ["verl", "overrides"], dict(self.hatch))
+            _put(tree, ["verl", "overrides"], {key: as_written(value) for key, value in self.hatch.items()})
         return tree
 
     def give_up(self, routes: Iterable[str]) -> None:

@@ -67,7 +67,8 @@ def import_text(
     try:
         original = flatten(compose(target, settled.engine, settled.values))
     except ComposeError as problem:
-        bad = Diagnostic("ORB634", f"these settings make no configuration: {problem}", source.place(1))
+        line = settled.lines.get(problem.key, 1)
+        bad = Diagnostic("ORB634", f"{problem.key} has no value", source.place(line), note=problem.message)
         return Imported(None, (*found, bad), settled.engine)
     return _fitted(settled, original, found, source, target)
 

@@ -12,6 +12,7 @@ from typing import Any
 from orbiter_spec.lower.compose import dump_verl_yaml, minimal_overrides
 from orbiter_spec.lower.lowering import Lowered
 from orbiter_spec.lower.target import Target
+from orbiter_spec.lower.tree import same
 from orbiter_spec.plan.model import Plan
 
 HEADER = (
@@ -85,7 +86,7 @@ def origins_file(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf
     origins = {
         key: _origin(plan, lowered.routes[key], value, place_of)
         for key, value in lowered.settings.items()
-        if not target.has(lowered.engine, key) or target.default(lowered.engine, key) != value
+        if not target.has(lowered.engine, key) or not same(target.default(lowered.engine, key), value)
     }
     return as_json(origins)
 

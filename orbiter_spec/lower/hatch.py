@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Severity
-from orbiter_spec.lower.lowering import TABLE, Lowered
+from orbiter_spec.lower.lowering import HATCH, TABLE, Lowered
 from orbiter_spec.lower.setting import ACTOR, ROLLOUT
 from orbiter_spec.lower.target import TARGET_VERSIONS, Target, load_target
 from orbiter_spec.plan.model import Plan
@@ -38,17 +38,17 @@ def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf)
         return
     words = {key: row.field for row in TABLE for key in row.keys_for(lowered.engine)}
     for key, route in lowered.routes.items():
-        hatched = route == "verl.overrides"
+        hatched = route == HATCH
         if not target.has(lowered.engine, key) and not target.accepts(lowered.engine, key):
-            yield _unknown(key, route, hatched, target, lowered.engine, place_of)
+            yield _unknown(key, target, lowered, place_of)
         elif hatched and (kind := _text_for(lowered.settings[key], target, lowered.engine, key)):
             message = f"{key} is the text {lowered.settings[key]!r}, and verl has {kind} there"
-            yield Diagnostic("ORB604", message, place_of(f'verl.overrides["{key}"]'), help=f"write {kind}")
+            yield Diagnostic("ORB604", message, place_of(lowered.route_to(key)), help=f"write {kind}")
         elif hatched and key in words and not _needed(plan, words[key], lowered.settings[key]):
             yield Diagnostic(
                 "ORB602",
                 f"{key} has a word in the language",
-                place_of(f'verl.overrides["{key}"]'),
+                place_of(lowered.route_to(key)),
                 help=f"write {words[key]} instead, so that the plan and the rules see it",
                 severity=Severity.WARNING,
             )
@@ -83,17 +83,17 @@ def _needed(plan: Plan, field: str, value: Any) -> bool:
     return value is None or field in plan.given
 
 
-def _unknown(key: str, route: str, hatched: bool, target: Target, engine: str, place_of: PlaceOf) -> Diagnostic:
-    close = target.nearest(engine, key)
-    where = f'verl.overrides["{key}"]' if hatched else route
-    first = first_release_with(engine, key)
+def _unknown(key: str, target: Target, lowered: Lowered, place_of: PlaceOf) -> Diagnostic:
+    route, hatched = lowered.routes[key], lowered.routes[key] == HATCH
+    close = target.nearest(lowered.engine, key)
+    first = first_release_with(lowered.engine, key)
     note = f"verl {first} is the first release that has it" if first else ""
     if hatched and close and not note:
         note = f"did you mean {close}?"
     return Diagnostic(
         "ORB601",
         f"verl {target.version} has no key {key}",
-        place_of(where),
+        place_of(lowered.route_to(key)),
         note=note,
         help=f"write {close}" if close and hatched else f"leave {route} out for this target, or choose another",
     )
@@ -106,11 +106,10 @@ def _names(target: Target, lowered: Lowered, place_of: PlaceOf) -> Iterator[Diag
         for name in given if isinstance(given, list) else [given]:
             first = None if name in target.registry(registry) else _first_with_name(registry, name)
             if first is not None:
-                route = lowered.routes[key]
                 yield Diagnostic(
                     "ORB646",
                     f"verl {target.version} has no {what} {name}",
-                    place_of(f'{route}["{key}"]' if route == "verl.overrides" else route),
+                    place_of(lowered.route_to(key)),
                     note=f"verl {first} is the first release that has it",
                     help=f"use one of: {', '.join(target.registry(registry))}",
                 )

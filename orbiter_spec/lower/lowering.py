@@ -3,10 +3,14 @@
 Switches come first, so that a section's own `enabled` may overrule them; then the rows of the tables, mappings of the
 user's, the derived lowerings in their order, and `verl.overrides` last. What is optional is left out for a release
 that lacks the key; everything else is written down, so that the check of keys can say what the release cannot do.
+
+What a field says is text: a `${` in it means itself and is escaped here. The hatch holds verl's own values, and there
+`${trainer.nnodes}` takes the value from another key, as on verl's command line.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +20,7 @@ from orbiter_spec.lower.algorithm import ALGORITHM, ALGORITHM_MAPPED, ALGORITHM_
 from orbiter_spec.lower.derived import DERIVED, engine_group, has_reward_model
 from orbiter_spec.lower.emit import Emit, leaves
 from orbiter_spec.lower.hardware import HARDWARE, HARDWARE_MAPPED, HARDWARE_SWITCHES
+from orbiter_spec.lower.interpolation import literal
 from orbiter_spec.lower.rewards import REWARDS, REWARDS_MAPPED, REWARDS_SWITCHES
 from orbiter_spec.lower.run import CRITIC_CHECKPOINT, RUN, RUN_MAPPED
 from orbiter_spec.lower.setting import Mapped, Role, Setting, Switch
@@ -28,17 +33,30 @@ MAPPED: tuple[Mapped, ...] = (*AGENT_MAPPED, *ALGORITHM_MAPPED, *HARDWARE_MAPPED
 SWITCHES: tuple[Switch, ...] = (*AGENT_SWITCHES, *ALGORITHM_SWITCHES, *HARDWARE_SWITCHES, *REWARDS_SWITCHES)
 
 
+HATCH = "verl.overrides"
+
+
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """What the plan sets: the `model_engine` group, key to value, and key to the spec route answerable for it.
 
-    `left_out` are the optional keys that the target lacks, with their routes.
+    `left_out` are the optional keys that the target lacks, with their routes; `hatched` the keys of `verl.overrides` as
+    they are written, which may be sections.
     """
 
     engine: str
     settings: Mapping[str, Any]
     routes: Mapping[str, str]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    hatched: tuple[str, ...] = ()
+
+    def route_to(self, key: str) -> str:
+        """The spec route at which `key` is written; KeyError when the plan does not set it."""
+        route = self.routes[key]
+        if route != HATCH:
+            return route
+        written = next((name for name in self.hatched if f"{key}.".startswith(f"{name}.")), key)
+        return f"{HATCH}[{json.dumps(written, ensure_ascii=False)}]"
 
 
 def lower(plan: Plan, target: Target | None = None) -> Lowered:
@@ -51,9 +69,18 @@ def lower(plan: Plan, target: Target | None = None) -> Lowered:
         if emit.optional and target is not None and not _takes(target, engine, emit.key):
             left_out[emit.key] = emit.route
             continue
-        settings[emit.key] = emit.value
+        settings[emit.key] = emit.value if emit.route == HATCH else as_written(emit.value)
         routes[emit.key] = emit.route
-    return Lowered(engine, settings, routes, left_out)
+    return Lowered(engine, settings, routes, left_out, tuple(plan.get(HATCH) or ()))
+
+
+def as_written(value: Any) -> Any:
+    """The same value where `${` in a text stands for itself."""
+    if isinstance(value, str):
+        return literal(value)
+    if isinstance(value, Mapping):
+        return {key: as_written(item) for key, item in value.items()}
+    return [as_written(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _takes(target: Target, engine: str, key: str) -> bool:

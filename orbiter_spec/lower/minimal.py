@@ -48,6 +48,18 @@ def minimal_overrides(target: Target, engine: str, settings: Mapping[str, Any]) 
     return lines
 
 
+def unsayable(key: str, value: Any) -> str | None:
+    """Why no override can set `key` to `value`, or None when one can."""
+    route = tuple(key.split("."))
+    if all(map(addressable, route)) and not isinstance(value, (dict, list)):
+        return None
+    try:
+        _say(route, value, "+")
+    except OverrideError as problem:
+        return str(problem)
+    return None
+
+
 def _changes(default: Tree, tree: Tree, route: Route) -> Iterator[_Change]:
     for key, value in tree.items():
         before = default.get(key, _ABSENT)

@@ -145,6 +145,12 @@ def group(plan: Plan) -> bool:
     )
 
 
+def loggers(plan: Plan) -> list[str]:
+    """verl's loggers; one may stand alone."""
+    named = plan.get("run.log") or []
+    return [named] if isinstance(named, str) else list(named)
+
+
 def has_tools(plan: Plan) -> bool:
     """True when the agent may call tools."""
     return bool(plan.get("agent.tool_config") or plan.get("agent.function_tools") or plan.get("agent.tools"))

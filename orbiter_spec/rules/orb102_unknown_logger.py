@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from orbiter_spec.diagnostics import nearest
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 
 KNOWN = (
@@ -46,7 +47,7 @@ KNOWN = (
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare each logger with the known ones."""
-    for name in plan.get("run.log") or ():
+    for name in facts.loggers(plan):
         if name in KNOWN:
             continue
         close = nearest(name, KNOWN)

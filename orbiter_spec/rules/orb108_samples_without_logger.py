@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from orbiter_spec.diagnostics import Severity
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 
 SHOWING = ("wandb", "swanlab", "mlflow", "trackio", "clearml", "tensorboard", "vemlp_wandb")
@@ -34,7 +35,7 @@ SHOWING = ("wandb", "swanlab", "mlflow", "trackio", "clearml", "tensorboard", "v
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Look for one logger that shows text."""
-    loggers = plan.get("run.log") or ()
+    loggers = facts.loggers(plan)
     if not plan.get("run.evaluate.log_samples") or any(name in SHOWING for name in loggers):
         return
     yield Finding(

@@ -113,8 +113,8 @@ class Run(Section):
     output: str | None = Field(None, description="Folder of run folders, relative to the spec. Left out: runs.")
     checkpoint: Checkpoint | None = Field(None, description="Saving. Left out: at the end of training.")
     evaluate: Evaluate | None = Field(None, description="Validation. Left out: before training and at the end.")
-    log: Annotated[list[str], Field(min_length=1)] | None = Field(
-        None, description="verl loggers. Left out: console. A run always writes metrics.jsonl as well."
+    log: str | Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="verl loggers, or one. Left out: console. A run always writes metrics.jsonl as well."
     )
     save_rollouts: bool | str | None = Field(
         None, description="Write each training answer to rollouts/, to a folder of this name, or not. Left out: true."
