@@ -10,6 +10,7 @@ from orbiter_spec.diagnostics import Diagnostic, Report, Severity
 from orbiter_spec.importing.candidate import Candidate, fit
 from orbiter_spec.importing.choose import first_guess, relative_files
 from orbiter_spec.importing.compare import Difference, flatten, roles_off
+from orbiter_spec.importing.environment import fill_environment
 from orbiter_spec.importing.reading import Text, read_text
 from orbiter_spec.importing.settings import Settings, doubts, settle
 from orbiter_spec.importing.spec_text import spec_text
@@ -64,6 +65,7 @@ def import_text(
     found = [*read.diagnostics, *settled.diagnostics]
     if any(problem.id == "ORB633" for problem in found):
         return Imported(None, tuple(found), settled.engine, explicit=settled.count)
+    found += fill_environment(settled, environ or {}, source)
     try:
         original = flatten(compose(target, settled.engine, settled.values))
     except ComposeError as problem:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Severity
-from orbiter_spec.importing.shell import Argument, Launch, Script, follow
+from orbiter_spec.importing.script import Argument, Launch, Script
+from orbiter_spec.importing.shell import follow
 
 LARGEST = 1_000_000
 OVERRIDE_LINE = re.compile(r"^(?:\+\+|\+|~)?[A-Za-z_][\w/@.-]*(?:=|$)")
+LAUNCH = re.compile(r"(?:^|[\s.'\"/])main_[a-z_]+(?:\.py)?(?:[\s'\"]|$)")
 YAML_ROOT = re.compile(r"^(?:actor_rollout_ref|trainer|algorithm|data|critic)\s*:", re.MULTILINE)
 FISH = re.compile(r"^\s*set\s+(?:-\w+\s+)*\w+\s+\S", re.MULTILINE)
 FLAGS_WITH_VALUE = ("--config-name", "-cn", "--config-path", "-cp", "--config-dir", "-cd")
@@ -81,7 +83,11 @@ def read_text(text: Text, environ: Mapping[str, str], launch: int | None = None)
         )
     if YAML_ROOT.search(text.text) and "main_ppo" not in text.text:
         return _read_yaml(text)
-    if all(OVERRIDE_LINE.match(line.strip()) for line in _content(text)) and list(_content(text)):
+    if (
+        not LAUNCH.search(text.text)
+        and all(OVERRIDE_LINE.match(line.strip()) for line in _content(text))
+        and list(_content(text))
+    ):
         lines = [Line(line.strip(), number) for number, line in enumerate(text.lines, 1) if _is_content(line)]
         return Read("overrides", lines)
     return _read_script(text, environ, launch)

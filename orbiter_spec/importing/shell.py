@@ -1,16 +1,19 @@
 """A launch script followed as far as values go: assignments, defaults, arrays, `$@`. Nothing is ever executed.
 
-What only a running shell could know (command substitution, what a test decides) is reported with its line: a value that
-cannot be known becomes empty, and of two branches the first assignment stands.
+What only a running shell could know (command substitution, what a command answers) is reported with its line: a value
+that cannot be known becomes empty, and of two branches that nobody can choose from the first assignment stands. Tests
+of values are decided, functions are followed where they are called, and so is what another shell is given to run.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
-from orbiter_spec.importing.words import Command, Piece, Scanner, Word, scan
+from orbiter_spec.importing.branches import TESTS, Branches, truth
+from orbiter_spec.importing.expansions import calculate, halves, trim
+from orbiter_spec.importing.script import Argument, Launch, Script, Trap
+from orbiter_spec.importing.words import Body, Command, Piece, Scanner, Word, function_at, scan
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 ASSIGNMENT = re.compile(rf"({NAME})(?:\[(\w+)\])?(\+?)=")
@@ -23,49 +26,21 @@ ENTRY = re.compile(r"(?:^|[./\\])(main_[a-z_]*|[a-z_]*sft[a-z_]*trainer[a-z_]*)(
 DECLARATIONS = ("export", "local", "declare", "readonly", "typeset")
 OPENERS = ("if", "while", "until", "for", "case", "select")
 CLOSERS = ("fi", "done", "esac")
-KEYWORDS = (*OPENERS, *CLOSERS, "then", "else", "elif", "do", "in", "{", "}", "!", "time", "function")
-
-
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """Something that was not run or could not be known, and its line."""
-
-    line: int
-    what: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One resolved word with its line; `unknown` names what in it could not be known."""
-
-    text: str
-    line: int
-    unknown: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One command that starts verl: the entry's name, the line, and every argument after the entry."""
-
-    entry: str
-    line: int
-    arguments: tuple[Argument, ...]
-
-
-@dataclass
-class Script:
-    """What following a script found."""
-
-    launches: list[Launch] = field(default_factory=list)
-    traps: list[Trap] = field(default_factory=list)
+TURNS = ("then", "elif", "else")
+KEYWORDS = ("do", "in", "{", "}", "!", "time", "function")
+SHELLS = ("bash", "sh", "zsh", "ssh", "srun", "sbatch", "docker", "podman", "kubectl", "eval", "su", "sudo", "tmux")
+MAIN = re.compile(r"\bmain_[a-z_]+")
+MOST_STEPS = 200_000
 
 
 def follow(text: str, environ: Mapping[str, str]) -> Script:
-    """Every launch of the script; `environ` stands for the shell's environment."""
+    """Every launch of the script; `environ` stands for the shell's environment.
+
+    Raises RecursionError for a script whose functions call each other without an end.
+    """
     follower = _Follower(environ)
-    for command in scan(text):
-        follower.command(command)
+    follower.run(scan(text))
+    follower.look_elsewhere()
     return follower.script
 
 
@@ -76,20 +51,55 @@ class _Follower:
         self.arrays: dict[str, list[Argument]] = {"@": []}
         self.tainted: dict[str, tuple[str, ...]] = {}
         self.environ = environ
-        self.depth = 0
+        self.branches = Branches()
+        self.functions: dict[str, list[Command]] = {}
+        self.called: set[str] = set()
+        self.written: list[Body] = []
+        self.steps = 0
         self.unknown: list[str] = []
         self.line = 1
 
+    def run(self, commands: Sequence[Command]) -> None:
+        """Follow commands; a function is kept until it is called."""
+        at = 0
+        while at < len(commands):
+            found = function_at(commands, at)
+            if found is not None and found.body:
+                self.functions[found.name] = found.body
+                at = found.end
+                continue
+            self.command(commands[at])
+            at += 1
+
+    def look_elsewhere(self) -> None:
+        """Where nothing was launched, what nobody called and what was written to a file may be meant."""
+        for name in [name for name in self.functions if name not in self.called]:
+            if not self.script.launches:
+                self.run(self.functions[name])
+        for body in self.written:
+            if not self.script.launches and MAIN.search(body.text):
+                self.run(Scanner(body.text, body.line).commands())
+
     def command(self, command: Command) -> None:
-        """Follow one command."""
+        """Follow one command where the branches around it are not known to be left out."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise RecursionError("too many steps")
         words = self._strip_keywords(list(command.words))
         if not words:
-            return
+            self.branches.done(None, command.end)
+        elif self.branches.runs():
+            self.branches.done(self._simple(words, command), command.end)
+        else:
+            self.branches.passed(command.end)
+
+    def _simple(self, words: list[Word], command: Command) -> bool | None:
+        """Follow a command without keywords; whether it succeeds, where that is known."""
         if words[0].plain in DECLARATIONS:
-            words = [word for word in words[1:] if not word.plain.startswith("-")]
-            for word in words:
-                self._assign(word)
-            return
+            for word in words[1:]:
+                if not word.plain.startswith("-"):
+                    self._assign(word)
+            return True
         assigned = 0
         while assigned < len(words) and self._is_assignment(words[assigned]):
             assigned += 1
@@ -97,24 +107,43 @@ class _Follower:
         if not rest:
             for word in words:
                 self._assign(word)
-            return
-        if rest[0].plain == "set" and any(word.plain == "--" for word in rest):
+            return True
+        name = rest[0].plain
+        if name in TESTS:
+            return truth([argument for word in rest for argument in self._expand(word)])
+        if name == "set" and any(word.plain == "--" for word in rest):
             mark = next(index for index, word in enumerate(rest) if word.plain == "--")
             self.arrays["@"] = [argument for word in rest[mark + 1 :] for argument in self._expand(word)]
-            return
-        self._launch(rest, command)
+        elif name == "shift":
+            count = rest[1].plain if len(rest) > 1 else "1"
+            self.arrays["@"] = self.arrays["@"][int(count) if count.isdigit() else 1 :]
+        elif name in self.functions:
+            self._call(name, [argument for word in rest[1:] for argument in self._expand(word)])
+        else:
+            self._launch(rest, command)
+        return None
+
+    def _call(self, name: str, arguments: list[Argument]) -> None:
+        outer, self.arrays["@"] = self.arrays["@"], arguments
+        self.called.add(name)
+        self.run(self.functions[name])
+        self.arrays["@"] = outer
 
     def _strip_keywords(self, words: list[Word]) -> list[Word]:
         while words:
             first = words[0].plain
             if first in OPENERS:
-                self.depth += 1
+                self.branches.open(first)
                 if first in ("for", "select"):
                     self._loop(words)
                 if first in ("case", "for", "select"):
                     return []
+            elif first in TURNS:
+                self.branches.turn(first)
             elif first in CLOSERS:
-                self.depth = max(0, self.depth - 1)
+                self.branches.close()
+            elif first == "!" and len(words) > 1:
+                self.branches.negate()
             elif first not in KEYWORDS:
                 return words
             words = words[1:]
@@ -141,16 +170,22 @@ class _Follower:
             return
         name, adds = match[1], bool(match[3])
         if word.array is not None:
+            if self.branches.doubtful:
+                kept = name in self.arrays and not adds
+                taken = "not taken" if kept else "taken"
+                self.script.traps.append(Trap(word.line, "condition", f"{name}{match[3]}=(...) {taken}"))
+                if kept:
+                    return
             items = [argument for item in word.array for argument in self._expand(item)]
             self.arrays[name] = [*self.arrays.get(name, []), *items] if adds else items
             return
         self.unknown = []
         self.line = word.line
         value = self._text(_after(word, match.end()))
-        if self.depth and name in self.values and not adds:
+        if self.branches.doubtful and name in self.values and not adds:
             self.script.traps.append(Trap(word.line, "condition", f"{name}={value} not taken"))
             return
-        if self.depth:
+        if self.branches.doubtful:
             self.script.traps.append(Trap(word.line, "condition", f"{name}={value} taken"))
         if name in self.arrays and adds:
             self.arrays[name].append(Argument(value, word.line, tuple(self.unknown)))
@@ -168,11 +203,23 @@ class _Follower:
                 return
         if arguments:
             self.script.traps.append(Trap(words[0].line, "command", arguments[0].text))
+            self._inside(arguments, command)
+
+    def _inside(self, arguments: list[Argument], command: Command) -> None:
+        """Follow what another shell is given to run: `bash -c "..."`, `ssh host <<EOF`."""
+        if arguments[0].text.rpartition("/")[2] not in SHELLS:
+            self.written += command.bodies
+            return
+        for argument in arguments[1:]:
+            if re.search(r"\s", argument.text) and MAIN.search(argument.text):
+                self.run(Scanner(argument.text, argument.line).commands())
+        for body in command.bodies:
+            self.run(Scanner(body.text, body.line).commands())
 
     def _runs(self, before: Sequence[Argument]) -> bool:
         """True when the words before an entry are those of something that runs Python."""
         texts = [argument.text for argument in before]
-        if not texts:
+        if not texts or texts[-1] == "-m":
             return True
         runners = ("python", "torchrun", "ray", "uv", "accelerate", "nohup", "srun", "bash", "sh", "exec", "docker")
         return any(text.rpartition("/")[2].startswith(runners) for text in texts)
@@ -260,6 +307,8 @@ class _Follower:
             self._unknown("expansion", f"${{{text}}}")
             return ""
         value = self._lookup(match["name"], match["index"])
+        if match["indirect"] and value is not None:
+            value = self._lookup(value, None) if re.fullmatch(NAME, value) else None
         if match["length"]:
             return str(len(value or ""))
         operator, rest = match["op"] or "", match["rest"]
@@ -286,13 +335,13 @@ class _Follower:
         if not operator:
             return value
         if operator in ("//", "/"):
-            old, new = _halves(rest)
+            old, new = halves(rest)
             wanted = self._inner(old)
             return value.replace(wanted, self._inner(new), -1 if operator == "//" else 1) if wanted else value
         if operator in ("^^", ",,"):
             return value.upper() if operator == "^^" else value.lower()
         if operator in ("##", "#", "%%", "%") and "[" not in rest and "?" not in rest:
-            return _trim(value, operator, self._inner(rest))
+            return trim(value, operator, self._inner(rest))
         if operator == ":" and re.fullmatch(r"\d+(:\d+)?", rest):
             start, _, length = rest.partition(":")
             return value[int(start) :][: int(length)] if length else value[int(start) :]
@@ -313,7 +362,7 @@ class _Follower:
 
     def _arithmetic(self, text: str) -> str:
         expanded = re.sub(rf"\$?\{{?({NAME})\}}?", lambda found: self._lookup(found[1], None) or "0", text)
-        value = _calculate(expanded)
+        value = calculate(expanded)
         if value is None:
             self._unknown("arithmetic", f"$(({text}))")
             return ""
@@ -345,54 +394,3 @@ def _after(word: Word, end: int) -> list[Piece]:
         else:
             rest.append(piece)
     return rest
-
-
-def _halves(text: str) -> tuple[str, str]:
-    r"""The two sides of `/` in `${X/old/new}`; `\/` is no separator."""
-    match = re.match(r"((?:[^/\\]|\\.)*)(?:/(.*))?\Z", text, re.DOTALL)
-    return (match[1], match[2] or "") if match else (text, "")
-
-
-def _trim(value: str, operator: str, pattern: str) -> str:
-    """`${X##*/}` and its kin, for patterns with `*` at one end."""
-    from fnmatch import fnmatchcase
-
-    cuts = range(len(value) + 1)
-    if operator.startswith("#"):
-        order = cuts if operator == "#" else reversed(cuts)
-        return next((value[cut:] for cut in order if fnmatchcase(value[:cut], pattern)), value)
-    order = reversed(cuts) if operator == "%" else cuts
-    return next((value[:cut] for cut in order if fnmatchcase(value[cut:], pattern)), value)
-
-
-def _calculate(text: str) -> int | None:
-    """An integer expression with + - * / % and parentheses; None for anything else."""
-    import ast
-
-    if len(text) > 200 or not re.fullmatch(r"[\d\s+\-*/%()]+", text) or "**" in text:
-        return None
-    try:
-        return _value_of(ast.parse(text.strip().replace("/", "//"), mode="eval").body)
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError):
-        return None
-
-
-def _value_of(node: object) -> int:
-    import ast
-
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value_of(node.operand)
-    if isinstance(node, ast.BinOp):
-        left, right = _value_of(node.left), _value_of(node.right)
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Mod):
-            return left % right
-        return left // right
-    raise ValueError("not an integer expression")

@@ -8,9 +8,13 @@ and say where it could not. Nothing here or later ever runs a word.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")", "\n")
+ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 REDIRECTIONS = ("&>>", "<<<", "<<-", "&>", ">>", ">&", "<&", "<<", ">|", "<>", ">", "<")
 
 
@@ -37,13 +41,59 @@ class Word:
         return "".join(piece.text for piece in self.pieces if piece.kind == "text")
 
 
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The text of a here-document and the line it starts on."""
+
+    text: str
+    line: int
+
+
 @dataclass(slots=True)
 class Command:
-    """The words between two operators, and the operator that ends them."""
+    """The words between two operators, the operator that ends them, and the here-documents it is given."""
 
     words: list[Word] = field(default_factory=list)
     end: str = ""
     redirected: bool = False
+    bodies: list[Body] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function's name and commands; `end` is where the script goes on."""
+
+    name: str
+    body: list[Command]
+    end: int
+
+
+def function_at(commands: Sequence[Command], at: int) -> Function | None:
+    """The function that is defined at `at`, in either of bash's ways, or None."""
+    words = [word.plain for word in commands[at].words]
+    keyword = words[:1] == ["function"]
+    name = words[1] if keyword and len(words) > 1 else words[0] if words else ""
+    start = at
+    if commands[at].end == "(" and len(words) == 1 + keyword:
+        if at + 2 >= len(commands) or commands[at + 1].words or commands[at + 1].end != ")":
+            return None
+        start, skipped = at + 2, 0
+    elif keyword:
+        skipped = 2
+    else:
+        return None
+    first = commands[start].words[skipped:]
+    if not first or first[0].plain != "{":
+        return None
+    body = [Command(first[1:], commands[start].end, commands[start].redirected, commands[start].bodies)]
+    depth = 1
+    for index in range(start + 1, len(commands)):
+        opening = commands[index].words[0].plain if commands[index].words else ""
+        depth += {"{": 1, "}": -1}.get(opening, 0)
+        if depth == 0:
+            return Function(name, [command for command in body if command.words or command.end], index + 1)
+        body.append(commands[index])
+    return None
 
 
 class Scanner:
@@ -69,7 +119,9 @@ class Scanner:
                 current = Command()
                 if operator == "\n":
                     self.line += 1
-                    self._skip_heredocs()
+                    bodies = self._heredocs()
+                    if found:
+                        found[-1].bodies += bodies
             elif self._redirection():
                 current.redirected = True
             elif self.at < len(self.text):
@@ -118,8 +170,7 @@ class Scanner:
         elif character == "'":
             self._single(word)
         elif self.text.startswith("$'", self.at):
-            self.at += 1
-            self._single(word)
+            self._ansi(word)
         elif character == '"' or self.text.startswith('$"', self.at):
             self.at += 1 if character == '"' else 2
             self._double(word)
@@ -148,6 +199,14 @@ class Scanner:
         self.line += inner.count("\n")
         self.at = end + 1
         word.pieces.append(Piece("text", inner, True))
+
+    def _ansi(self, word: Word) -> None:
+        """`$'...'`, in which backslashes mean what they mean in C."""
+        found = ANSI.match(self.text, self.at)
+        inner = found[1] if found else self.text[self.at + 2 :]
+        self.line += inner.count("\n")
+        self.at = found.end() if found else len(self.text)
+        word.pieces.append(Piece("text", re.sub(r"\\(.)", lambda sign: ESCAPES.get(sign[1], sign[0]), inner), True))
 
     def _double(self, word: Word) -> None:
         word.pieces.append(Piece("text", "", True))
@@ -250,17 +309,23 @@ class Scanner:
             self.heredocs.append(target.plain)
         return True
 
-    def _skip_heredocs(self) -> None:
+    def _heredocs(self) -> list[Body]:
+        bodies = []
         while self.heredocs:
             mark = self.heredocs.pop(0)
+            start, line = self.at, self.line
+            end = self.at
             while self.at < len(self.text):
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.at : end]
-                self.at = min(end + 1, len(self.text))
+                end = self.at
+                stop = self.text.find("\n", self.at)
+                stop = len(self.text) if stop < 0 else stop
+                text = self.text[self.at : stop]
+                self.at = min(stop + 1, len(self.text))
                 self.line += 1
-                if line.strip() == mark:
+                if text.strip() == mark:
                     break
+            bodies.append(Body(self.text[start:end], line))
+        return bodies
 
 
 def scan(text: str) -> list[Command]:

@@ -47,6 +47,26 @@ def test_one_of_two_launches_can_be_chosen() -> None:
     assert ids(imported(COMMAND, launch=3)) == ["ORB622"]
 
 
+def test_a_command_with_variables_before_it_is_no_list_of_overrides() -> None:
+    assert imported("HYDRA_FULL_ERROR=1 CUDA_VISIBLE_DEVICES=0,1 " + COMMAND).original == imported(COMMAND).original
+
+
+def test_functions_that_call_themselves_get_an_answer() -> None:
+    assert ids(imported("f() {\n  f\n}\nf\n" + COMMAND)) == ["ORB620"]
+
+
+def test_the_environment_that_omegaconf_would_read() -> None:
+    text = COMMAND + " 'trainer.default_local_dir=${oc.env:CKPT}' 'trainer.project_name=${oc.env:NAME,mine}'"
+    found = imported(text, {"CKPT": "/ckpt"})
+    assert found.original["trainer.default_local_dir"] == "/ckpt"
+    assert found.original["trainer.project_name"] == "mine"
+    assert not found.diagnostics
+    left_out = imported(text)
+    assert left_out.spec_text is not None
+    assert ids(left_out) == ["ORB634"]
+    assert "CKPT" in left_out.diagnostics[0].message
+
+
 def test_zsh_is_read_with_a_warning() -> None:
     found = imported("#!/bin/zsh\n" + COMMAND)
     assert found.spec_text is not None
