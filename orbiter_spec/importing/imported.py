@@ -12,7 +12,7 @@ from orbiter_spec.importing.choose import first_guess, relative_files
 from orbiter_spec.importing.compare import Difference, flatten, roles_off
 from orbiter_spec.importing.environment import fill_environment
 from orbiter_spec.importing.reading import Text, read_text
-from orbiter_spec.importing.settings import Settings, doubts, settle
+from orbiter_spec.importing.settings import Settings, doubts, relative_paths, settle
 from orbiter_spec.importing.spec_text import spec_text
 from orbiter_spec.lower.compose import ComposeError, compose
 from orbiter_spec.lower.target import Target
@@ -81,7 +81,7 @@ def _fitted(
     candidate = Candidate(settled.engine, original, first_guess(original, settled.engine, target.version))
     candidate.hatch |= relative_files(original)
     left = fit(candidate, target, explicit_keys(settled, original))
-    found += doubts(settled, original, source)
+    found += [*doubts(settled, original, source), *relative_paths(settled, source)]
     found += _remaining(left, source)
     text = spec_text(candidate, source.name, settled, roles_off(original), tuple(found))
     return Imported(

@@ -226,6 +226,35 @@ def leaves_of(node: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", value
 
 
+READ_FILES = (
+    "data.train_files",
+    "data.val_files",
+    "data.custom_cls.path",
+    "reward.custom_reward_function.path",
+    "reward.reward_manager.module.path",
+    "actor_rollout_ref.rollout.multi_turn.tool_config_path",
+    "actor_rollout_ref.rollout.multi_turn.function_tool_path",
+    "actor_rollout_ref.rollout.agent.agent_loop_config_path",
+)
+"""Keys that name files to read."""
+
+
+def relative_paths(settled: Settings, text: Text) -> Iterator[Diagnostic]:
+    """Files that verl looks for in the folder where it is started, which for a compiled run is another one."""
+    for key in READ_FILES:
+        value = settled.values.get(key)
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, str) and path and not path.startswith(("/", "~", "$")) and "://" not in path:
+                yield Diagnostic(
+                    "ORB650",
+                    f"{path} is looked for in the folder where verl is started",
+                    text.place(settled.lines.get(key, 1), path),
+                    note="a compiled run starts in a folder of its own",
+                    help="write the whole path",
+                    severity=Severity.WARNING,
+                )
+
+
 def doubts(settled: Settings, flat: dict[str, Any], text: Text) -> Iterator[Diagnostic]:
     """Findings about what composes and does not do what it says."""
     told: set[str] = set()

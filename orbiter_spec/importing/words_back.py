@@ -142,14 +142,19 @@ def _warmup(flat: Flat) -> Fields | Unsaid:
 def _class(route: str, home: str) -> Callable[[Flat], Fields | Unsaid]:
     def back(flat: Flat) -> Fields | Unsaid:
         path, name = flat.get(f"{home}.path"), flat.get(f"{home}.name")
-        return {route: f"{path}:{name}"} if path and name else UNSAID
+        return {route: f"{path}:{name}"} if is_fixed(path) and name else UNSAID
 
     return back
 
 
+def is_fixed(path: Any) -> bool:
+    """True for a path that means the same from every folder; a relative one would move to the spec's folder."""
+    return isinstance(path, str) and path.startswith(("/", "pkg://"))
+
+
 def _scorer(flat: Flat) -> Fields | Unsaid:
     path, name = flat.get(f"{FUNCTION}.path"), flat.get(f"{FUNCTION}.name")
-    return {"rewards.scorer": f"{path}:{name}"} if path and name else UNSAID
+    return {"rewards.scorer": f"{path}:{name}"} if is_fixed(path) and name else UNSAID
 
 
 def _manager(flat: Flat) -> Fields | Unsaid:
@@ -157,7 +162,7 @@ def _manager(flat: Flat) -> Fields | Unsaid:
         return {"rewards.manager": flat[f"{MANAGER}.name"]}
     path, name = flat.get(f"{MANAGER}.module.path"), flat.get(f"{MANAGER}.module.name")
     same_name = flat[f"{MANAGER}.name"] == name
-    return {"rewards.manager": f"{path}:{name}"} if path and name and same_name else UNSAID
+    return {"rewards.manager": f"{path}:{name}"} if is_fixed(path) and name and same_name else UNSAID
 
 
 def _reward_pool(flat: Flat) -> Fields | Unsaid:

@@ -113,6 +113,19 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
 }
 
 
+def test_relative_files_stay_as_they_are_and_are_told() -> None:
+    found = equal(
+        "data.train_files=[data/a.parquet,/data/b.parquet]",
+        "reward.custom_reward_function.path=rewards/score.py",
+        "reward.custom_reward_function.name=score",
+        "actor_rollout_ref.rollout.multi_turn.tool_config_path=config/tools.yaml",
+        "actor_rollout_ref.rollout.agent.agent_loop_config_path=loops.yaml",
+    )
+    told = [problem.message.split()[0] for problem in found.diagnostics if problem.id == "ORB650"]
+    assert told == ["data/a.parquet", "rewards/score.py", "config/tools.yaml", "loops.yaml"]
+    assert found.hatch["reward.custom_reward_function.path"] == "rewards/score.py"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name: str) -> None:
     overrides, expected = CASES[name]
