@@ -50,15 +50,17 @@ class KeyInfo:
 class Target:
     """One verl release. Keys are dotted; an engine is a value of verl's root key `model_engine`.
 
+    `folder` holds the catalogues, one folder a release.
     Every method raises KeyError for an engine that the release does not have.
     """
 
     version: str
+    folder: Path = FOLDER
 
     @property
     def engines(self) -> tuple[str, ...]:
         """The values of `model_engine`, sorted."""
-        return tuple(_facts(self.version)["engines"])
+        return tuple(_facts(self)["engines"])
 
     def tree(self, engine: str) -> Tree:
         """The composed configuration before any setting, interpolations as strings: a fresh copy."""
@@ -67,7 +69,7 @@ class Target:
 
     def shared_tree(self, engine: str) -> Tree:
         """The same without the copy: not to be changed."""
-        return _tree(self.version, engine)
+        return _tree(self, engine)
 
     def has(self, engine: str, key: str) -> bool:
         """Whether verl's YAML has `key`, be it a section or a leaf."""
@@ -80,11 +82,11 @@ class Target:
 
     def accepts(self, engine: str, key: str) -> bool:
         """Whether verl takes `key`: in its YAML, a field of a dataclass, read by its code, or handed on whole."""
-        return self.has(engine, key) or _beyond(self.version, engine, key) is not None or self._is_free(engine, key)
+        return self.has(engine, key) or _beyond(self, engine, key) is not None or self._is_free(engine, key)
 
     def default(self, engine: str, key: str) -> Any:
         """The resolved default of `key`; KeyError when verl's YAML has no such key."""
-        node: Any = _defaults(self.version, engine)
+        node: Any = _defaults(self, engine)
         for part in key.split("."):
             if type(node) is not dict or part not in node:
                 raise KeyError(key)
@@ -96,87 +98,91 @@ class Target:
         if not self.accepts(engine, key):
             raise KeyError(key)
         in_yaml = self.has(engine, key)
-        described = _keys(self.version)
+        described = _keys(self)
         return KeyInfo(
             default=self.default(engine, key) if in_yaml else None,
             doc=_said(described["docs"], engine, key),
             type=_said(described["types"], engine, key),
             engines=tuple(other for other in self.engines if self.accepts(other, key)),
             in_yaml=in_yaml,
-            code_default="" if in_yaml else _beyond(self.version, engine, key) or "",
+            code_default="" if in_yaml else _beyond(self, engine, key) or "",
         )
 
     def keys(self, engine: str) -> tuple[str, ...]:
         """Every leaf in the YAML's order; an empty section is a leaf."""
-        return _leaves(self.version, engine)
+        return _leaves(self, engine)
 
     def registry(self, name: str) -> tuple[str, ...]:
         """The names in one of verl's registries, such as `policy_losses`; KeyError lists the registries."""
-        registries = _facts(self.version)["registries"]
+        registries = _facts(self)["registries"]
         if name not in registries:
             raise KeyError(f"{name}: not one of {', '.join(registries)}")
         return tuple(registries[name])
 
+    def registries(self) -> tuple[str, ...]:
+        """The names of verl's registries."""
+        return tuple(_facts(self)["registries"])
+
     def nearest(self, engine: str, key: str) -> str | None:
         """The known key closest to `key`: the same last name elsewhere in the tree first, then the closest spelling."""
         last = key.rpartition(".")[2]
-        known = [*self.keys(engine), *_beyond_keys(self.version, engine)]
+        known = [*self.keys(engine), *_beyond_keys(self, engine)]
         return nearest(key, [other for other in known if other.rpartition(".")[2] == last]) or nearest(key, known)
 
     def _is_free(self, engine: str, key: str) -> bool:
         """Whether `key` is a mapping whose names are the user's, or stands below one."""
-        free = _free(self.version, engine)
+        free = _free(self, engine)
         parts = key.split(".")
         return any(".".join(parts[:end]) in free for end in range(1, len(parts) + 1))
 
 
-def _load(version: str, name: str) -> Any:
-    path = FOLDER / version / f"{name}.json"
+def _load(target: Target, name: str) -> Any:
+    path = target.folder / target.version / f"{name}.json"
     if not path.is_file():
         raise KeyError(name)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 @cache
-def _facts(version: str) -> dict[str, Any]:
-    facts: dict[str, Any] = _load(version, "facts")
+def _facts(target: Target) -> dict[str, Any]:
+    facts: dict[str, Any] = _load(target, "facts")
     return facts
 
 
 @cache
-def _keys(version: str) -> dict[str, Any]:
-    keys: dict[str, Any] = _load(version, "keys")
+def _keys(target: Target) -> dict[str, Any]:
+    keys: dict[str, Any] = _load(target, "keys")
     return keys
 
 
 @cache
-def _tree(version: str, engine: str) -> Tree:
+def _tree(target: Target, engine: str) -> Tree:
     if not engine.isidentifier() or engine in ("facts", "keys"):
         raise KeyError(engine)
-    tree: Tree = _load(version, engine)
+    tree: Tree = _load(target, engine)
     return tree
 
 
 @cache
-def _defaults(version: str, engine: str) -> Tree:
-    return Resolver(_tree(version, engine)).whole()
+def _defaults(target: Target, engine: str) -> Tree:
+    return Resolver(_tree(target, engine)).whole()
 
 
 @cache
-def _free(version: str, engine: str) -> frozenset[str]:
-    return frozenset(_facts(version)["free"][engine])
+def _free(target: Target, engine: str) -> frozenset[str]:
+    return frozenset(_facts(target)["free"][engine])
 
 
-def _beyond(version: str, engine: str, key: str) -> str | None:
+def _beyond(target: Target, engine: str, key: str) -> str | None:
     """The text of the default of a key beyond the YAML, or None when it is no such key."""
-    said = _facts(version)["beyond"].get(key)
+    said = _facts(target)["beyond"].get(key)
     found: str | None = said.get(engine) if isinstance(said, dict) else said
     return found
 
 
 @cache
-def _beyond_keys(version: str, engine: str) -> tuple[str, ...]:
-    return tuple(key for key in _facts(version)["beyond"] if _beyond(version, engine, key) is not None)
+def _beyond_keys(target: Target, engine: str) -> tuple[str, ...]:
+    return tuple(key for key in _facts(target)["beyond"] if _beyond(target, engine, key) is not None)
 
 
 def _said(table: dict[str, Any], engine: str, key: str) -> str:
@@ -186,7 +192,7 @@ def _said(table: dict[str, Any], engine: str, key: str) -> str:
 
 
 @cache
-def _leaves(version: str, engine: str) -> tuple[str, ...]:
+def _leaves(target: Target, engine: str) -> tuple[str, ...]:
     def walk(node: Tree, prefix: str) -> Iterator[str]:
         for key, value in node.items():
             if type(value) is dict and value:
@@ -194,4 +200,4 @@ def _leaves(version: str, engine: str) -> tuple[str, ...]:
             else:
                 yield prefix + key
 
-    return tuple(walk(_tree(version, engine), ""))
+    return tuple(walk(_tree(target, engine), ""))
