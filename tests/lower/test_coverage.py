@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from pydantic.fields import FieldInfo as ModelField
 
-from orbiter_spec.lower.lowering import lower
+from orbiter_spec.compiler import check
+from orbiter_spec.lower.lowering import Lowered, lower
 from orbiter_spec.lower.target import load_target
 from orbiter_spec.plan import make_plan
 from orbiter_spec.spec.base import Section
 from orbiter_spec.spec.experiment import Experiment
 from orbiter_spec.spec.fields import fields
+from tests.conftest import SPECS
 
 CONSUMED_ELSEWHERE: Mapping[str, str] = {
     "version": "binding checks it",
@@ -133,6 +137,54 @@ def test_a_field_sets_a_key_or_is_consumed_elsewhere(route: str) -> None:
     if base_route(route) in CONSUMED_ELSEWHERE or route.startswith(INTO_REWARDS_FILE):
         return
     assert changed, f"{route} changes nothing under any engine"
+
+
+ORIGIN_ELSEWHERE: Mapping[str, str] = {
+    "dataset.train.path": "dataset.train",
+    "dataset.validation.path[].path": "dataset.validation",
+    "algorithm.distillation.teachers[].name": "algorithm.distillation.teachers[].model",
+    "verl.defaults": "agent.limits.drop_overlong",
+}
+"""Fields whose keys are another's: a path of one of its sources, the name of a section, a choice of defaults."""
+
+
+@pytest.mark.parametrize("route", leaf_fields())
+def test_a_field_is_the_origin_of_what_it_sets(route: str) -> None:
+    """`explain` and origins.json name the field for at least one of the keys that change with it."""
+    if base_route(route) in CONSUMED_ELSEWHERE or route.startswith(INTO_REWARDS_FILE):
+        return
+    assert ORIGIN_ELSEWHERE.get(base_route(route), ORIGIN_ELSEWHERE.get(route, route)) in origins(route)
+
+
+def origins(route: str) -> set[str]:
+    """The origins of every key that comes, goes or changes with the field."""
+    found = set()
+    for engine in ("fsdp2", "megatron", "veomni", "torchtitan"):
+        for variant in values(route):
+            before, after = lowered(experiment(route, None, engine)), lowered(experiment(route, variant, engine))
+            if before is None or after is None:
+                continue
+            for key in {*before.settings, *after.settings}:
+                if key not in after.settings or before.settings.get(key, after) != after.settings[key]:
+                    found.add(after.routes.get(key) or before.routes[key])
+    return {re.sub(r"\[\d+\]", "[]", origin) for origin in found}
+
+
+def lowered(made: Experiment | None) -> Lowered | None:
+    if made is None:
+        return None
+    paths = {"dataset.train": _paths(made.dataset.train), "dataset.validation": _paths(made.dataset.validation)}
+    return lower(make_plan(made, paths={key: value for key, value in paths.items() if value}))
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.stem)
+def test_every_key_of_an_example_was_written_or_decided(spec: Path) -> None:
+    state = check(spec)
+    assert state.plan is not None and state.lowered is not None
+    said = {*state.plan.given, *(route for route, choice in state.plan.decided.items() if choice.why)}
+    for key, route in state.lowered.routes.items():
+        base = re.sub(r"\[\d+\].*", "", route)
+        assert any(known == base or known.startswith(f"{base}.") or base.startswith(f"{known}.") for known in said), key
 
 
 def test_the_list_names_fields_that_exist() -> None:
