@@ -44,11 +44,18 @@ def settle(read: Read, text: Text, target: Target, config_name: str | None) -> S
     if name not in CONFIG_ENGINES:
         message = f"{name} is a configuration of its own, which is not read; verl's ppo_trainer stands in for it"
         settled.diagnostics.append(Diagnostic("ORB623", message, text.place(1, name), severity=Severity.WARNING))
+        settled.engine = _likely_engine(read.overrides, target)
     if read.settings is not None:
         _from_yaml(read.settings, target, settled, text)
     else:
         _from_overrides(read.overrides, target, settled, text)
     return settled
+
+
+def _likely_engine(lines: list[Line], target: Target) -> str:
+    """The engine that knows most of the keys, dp among equals; a configuration of its own may have chosen it."""
+    keys = [line.text.lstrip("+~").partition("=")[0] for line in lines]
+    return max(ENGINES, key=lambda engine: sum(target.has(engine, key) for key in keys))
 
 
 def _from_overrides(lines: list[Line], target: Target, settled: Settings, text: Text) -> None:

@@ -292,6 +292,8 @@ class _Follower:
             position = int(index) if index and index.isdigit() else 0
             if name in self.arrays:
                 return items[position].text if position < len(items) else None
+        if name == "#":
+            return str(len(self.arrays["@"]))
         if name in ("@", "*"):
             return " ".join(item.text for item in self.arrays["@"])
         if name.isdigit():

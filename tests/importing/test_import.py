@@ -184,6 +184,8 @@ def test_a_config_name_chooses_the_engine() -> None:
     command = "python3 -m verl.trainer.main_ppo --config-name ppo_megatron_trainer.yaml " + " ".join(BASE)
     assert imported(command).engine == "megatron"
     assert ids(imported("\n".join(BASE), config_name="my_own")) == ["ORB623"]
+    own = imported("\n".join((*BASE, "actor_rollout_ref.ref.megatron.param_offload=True")), config_name="my_own")
+    assert (own.engine, ids(own)) == ("megatron", ["ORB623"])
 
 
 def other(key: str, value: object) -> object:

@@ -51,6 +51,7 @@ def arguments(script: str, **environ: str) -> list[str]:
         (LAUNCH + "a=$'x\\ty\\'z'", ["a=x\ty'z"]),
         ("V=N\nN=4\n" + LAUNCH + "a=${!V}", ["a=4"]),
         ("$PYTHON -m verl.trainer.main_ppo a=1", ["a=1"]),
+        (f"if [[ $# -gt 0 ]]; then N=1; else N=2; fi\n{LAUNCH} a=$N b=$#", ["a=2", "b=0"]),
         (f"bash -c '{LAUNCH} a=1 b=$N'", ["a=1", "b="]),
         (f'N=4\nsrun -N 1 bash -lc "cd /x && {LAUNCH} a=1 b=$N"', ["a=1", "b=4"]),
         (f"docker run --gpus all image bash -c '{LAUNCH} a=1'", ["a=1"]),
