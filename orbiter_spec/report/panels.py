@@ -1,7 +1,8 @@
 """Which plots a report has, and which of verl's metrics each one shows.
 
 verl names one thing differently by algorithm and configuration. Where `first` is set only the first name that was
-measured is drawn; else each name that was. A pattern with `{}` stands for every metric that fits, and labels its line.
+measured is drawn; else each name that was. A pattern with `{}` stands for every metric that fits, and labels its line;
+`VALIDATION` stands for verl's main validation scores.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from orbiter_spec.report.series import Line
 
 Named = tuple[str, str]
+VALIDATION = "val-core/*"
+STATISTICS = {"best": "best", "maj": "majority"}
+_VALIDATION = re.compile(r"^val-core/(.+)/[^/]+/(mean|best|maj)@(\d+)(?:/mean)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ PANELS: tuple[Panel, ...] = (
         "validation",
         "Validation",
         "",
-        (("val-core/{}", ""),),
-        about="Mean score by data source; maj and best over several answers where they were drawn.",
+        ((VALIDATION, ""),),
+        about="Mean score by data source.",
     ),
     Panel(
         "kl",
@@ -150,20 +154,19 @@ def lines_of(panel: Panel, metrics: Mapping[str, Line]) -> dict[str, Line]:
 
 def _matches(wanted: Iterable[Named], metrics: Mapping[str, Line]) -> Iterator[Named]:
     for name, label in wanted:
-        if "{}" not in name:
-            if name in metrics:
-                yield name, label
-            continue
-        pattern = re.compile("^" + re.escape(name).replace(r"\{\}", "(.+)") + "$")
-        for metric in metrics:
-            match = pattern.match(metric)
-            if match:
-                yield metric, validation_label(match[1]) if name.startswith("val-core/") else match[1]
+        if name == VALIDATION:
+            yield from ((metric, found) for metric in metrics if (found := validation_label(metric)))
+        elif "{}" in name:
+            pattern = re.compile("^" + re.escape(name).replace(r"\{\}", "(.+)") + "$")
+            yield from ((metric, match[1]) for metric in metrics if (match := pattern.match(metric)))
+        elif name in metrics:
+            yield name, label
 
 
-def validation_label(text: str) -> str:
-    """`SOURCE/VARIABLE/mean@1` in few words: `SOURCE`; other statistics keep their name."""
-    source, _, statistic = text.rpartition("/")
-    source = source.rpartition("/")[0] or source
-    statistic = statistic.removesuffix("/mean")
-    return source if statistic.startswith("mean@") else f"{source} {statistic}"
+def validation_label(metric: str) -> str | None:
+    """`val-core/SOURCE/VARIABLE/mean@K` as `SOURCE`, best and majority of K as such; None for spreads and others."""
+    match = _VALIDATION.match(metric)
+    if match is None:
+        return None
+    source, statistic, count = match.groups()
+    return source if statistic == "mean" else f"{source}, {STATISTICS[statistic]} of {count}"

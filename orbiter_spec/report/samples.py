@@ -18,7 +18,7 @@ STEPS, PROMPTS, ANSWERS = 12, 4, 4
 READ_BYTES = 1 << 20
 TEXT_CHARACTERS = 4000
 _STEP_FILE = re.compile(r"^(\d+)\.jsonl$")
-_OWN = {"input", "output", "gts", "score", "step", "uid", "reward"}
+_OWN = {"input", "output", "gts", "score", "step", "uid", "reward", "data_source"}
 _Item = TypeVar("_Item")
 
 
@@ -31,7 +31,7 @@ class Folder:
 
 
 def sample(folder: Folder, steps: int = STEPS) -> list[dict[str, Any]]:
-    """Groups of answers to one prompt: `{step, prompt, expected, answers: [{text, score, parts}]}`."""
+    """Groups of answers to one prompt: `{step, prompt, expected, source, answers: [{text, score, parts}]}`."""
     return [group for step, path in _picked_files(folder.records, steps) for group in _groups(folder, step, path)]
 
 
@@ -105,6 +105,7 @@ def _group(step: int, answers: list[dict[str, Any]], parts: Mapping[str, Mapping
         "step": step,
         "prompt": cut(answers[0].get("input")),
         "expected": cut(answers[0].get("gts")),
+        "source": cut(answers[0].get("data_source"), 200),
         "of": len(answers),
         "answers": [_answer(record, parts) for record in spread(ordered, ANSWERS)],
     }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orbiter_spec.report.observations import observe
+from orbiter_spec.report.panels import validation_label
 from orbiter_spec.report.samples import spread
 from orbiter_spec.report.series import Line, by_metric, tail_mean, thin
 
@@ -36,6 +38,21 @@ def test_the_mean_of_a_bucket() -> None:
 def test_metrics_that_are_not_in_every_record() -> None:
     found = by_metric([{"step": 0, "a": 1.0}, {"step": 1, "b": 2.0}, {"step": 2, "a": 3.0}])
     assert found["a"] == Line((0, 2), (1.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("metric", "label"),
+    [
+        ("val-core/gsm8k/reward/mean@1", "gsm8k"),
+        ("val-core/openai/gsm8k/acc/mean@8", "openai/gsm8k"),
+        ("val-core/gsm8k/acc/best@8/mean", "gsm8k, best of 8"),
+        ("val-core/gsm8k/acc/maj@4/mean", "gsm8k, majority of 4"),
+        ("val-core/gsm8k/acc/best@8/std", None),
+        ("val-aux/gsm8k/acc/mean@1", None),
+    ],
+)
+def test_validation_metrics_in_few_words(metric: str, label: str | None) -> None:
+    assert validation_label(metric) == label
 
 
 def test_tail_mean_is_of_the_last_tenth() -> None:

@@ -168,6 +168,7 @@
     prompt.append(make("div", "name", "prompt"), make("p", "text", group.prompt));
     if (group.expected !== null && group.expected !== "")
       prompt.append(make("div", "name", "expected"), make("p", "text", group.expected));
+    if (group.source) prompt.append(make("div", "name", "source"), make("p", "text", group.source));
     if (group.of > group.answers.length)
       prompt.append(make("div", "name", "answers"), make("div", "muted", `${group.answers.length} of ${group.of}, the best first`));
     box.append(prompt, ...group.answers.map(answerBox));
