@@ -26,6 +26,13 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "deduplicate",
         "filter_by_score",
         "split_dataset",
+    "inference": (
+        "BatchInferenceManager",
+        "InferenceEngine",
+        "InferenceError",
+        "InferenceOutput",
+        "MultiTurnInferenceEngine",
+        "create_inference_engine",
     ),
     "lifecycle": ("TrainConfig", "TrainMetrics", "Trainer", "TrainerError", "TrainerState"),
     "reward_spec": ("RewardSpec",),
