@@ -93,6 +93,9 @@ def apply_preset(plan: Plan) -> Plan:
     shared: dict[str, tuple[Any, str]] = {}
     if low is not None and not plan.get("verl.defaults"):
         shared["algorithm.clip.high"] = (low, "as low")
+    if plan.experiment.algorithm.overlong is not None and not plan.get("verl.defaults"):
+        shared["algorithm.overlong.penalty"] = (1.0, "DAPO's; verl's manager has no default")
+        shared["algorithm.overlong.log"] = (False, "verl's manager has no default")
     if plan.get("algorithm.kl.apply") != "none":
         shared["algorithm.kl.coefficient"] = (0.001, "keeps the policy near its start without binding it")
     return decide(plan, "apply_preset", shared)

@@ -17,6 +17,7 @@ from verl.trainer.ppo.metric_utils import process_validation_metrics
 from verl.trainer.ppo.reward import load_reward_manager
 from verl.utils.import_utils import load_extern_object
 
+from orbiter_spec.compiler import compile_spec
 from tests.runtime.conftest import copy_reward_path
 
 RESPONSE = "42"
@@ -85,6 +86,26 @@ def test_verls_reward_managers_report_every_part(compiled: Path, name: str) -> N
     result = asyncio.run(score())
     assert result["reward_score"] == -0.5
     assert result["reward_extra_info"] == {"score": -0.5, "right": 1.0, "short": -1.0}
+
+
+def test_the_penalty_for_long_answers_needs_its_length_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "6 x 7", "answer": "42"}\n' * 64)
+    (tmp_path / "spec.yaml").write_text(
+        "version: 1\nname: long\nagent: {model: builtin:tiny-llama, limits: {response_tokens: 3}}\n"
+        "dataset: {train: rows.jsonl}\nrewards: [{builtin: exact_match}]\nhardware: cpu\n"
+        "algorithm: {name: dapo, overlong: 2, batch: {prompts: 4}}\n"
+    )
+    folder = compile_spec(tmp_path / "spec.yaml", tmp_path / "out").folder
+    assert folder is not None
+    monkeypatch.chdir(folder)
+
+    async def score() -> dict[str, Any]:
+        made = load_reward_manager(OmegaConf.load("verl.yaml"), Characters())
+        result: dict[str, Any] = await made.run_single(sample("42"))
+        return result
+
+    result = asyncio.run(score())
+    assert result["reward_score"] == pytest.approx(1.0 - 0.5), "two of three tokens: half of the window"
 
 
 def test_verl_averages_every_part_in_validation(compiled: Path) -> None:

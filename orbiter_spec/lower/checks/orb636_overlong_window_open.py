@@ -2,12 +2,13 @@
 
 ## What it checks
 
-With the reward manager dapo and `overlong_buffer_cfg.enable` there is a `max_resp_len`, not below the buffer, and the
-buffer is above 0.
+With the reward manager dapo and `overlong_buffer_cfg.enable` there is a `max_resp_len`, not below the buffer, the
+buffer is above 0, and `penalty_factor` and `log` are there.
 
 ## Why it matters
 
-The reward workers assert it when they start, after models are loaded.
+The reward workers assert the window when they start, after models are loaded, and miss the other keys at the first
+answer: verl has no defaults for them.
 
 ## Bad
 
@@ -23,6 +24,8 @@ reward.reward_kwargs.overlong_buffer_cfg.len: 128
 reward.reward_manager.name: dapo
 reward.reward_kwargs.overlong_buffer_cfg.enable: true
 reward.reward_kwargs.overlong_buffer_cfg.len: 128
+reward.reward_kwargs.overlong_buffer_cfg.penalty_factor: 1.0
+reward.reward_kwargs.overlong_buffer_cfg.log: false
 reward.reward_kwargs.max_resp_len: 512
 ```
 """
@@ -44,6 +47,11 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         return
     limit, buffer = settings.get(f"{HOME}.max_resp_len"), settings.get(f"{HOME}.overlong_buffer_cfg.len") or 0
     response = settings.get("data.max_response_length", 512)
+    for key, usual in (("penalty_factor", 1.0), ("log", False)):
+        if f"{HOME}.overlong_buffer_cfg.{key}" not in settings:
+            yield KeyFinding(
+                f"{HOME}.overlong_buffer_cfg.{key}", "verl reads it and has no default", f"set it to {usual}"
+            )
     if limit is None:
         yield KeyFinding(f"{HOME}.max_resp_len", "there is no limit", f"set it to {response}, the response limit")
     elif not 0 < buffer <= limit:
