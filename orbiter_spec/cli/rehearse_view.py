@@ -28,7 +28,8 @@ def _lines(done: Rehearsal) -> Iterator[str]:
         (one.name, f"{one.low:.3g} to {one.high:.3g}, mean {one.mean:.3g}, {one.count} answers")
         for one in done.outcome.scores
     ]
-    yield from _section("rewards", scores)
+    yield from _section("rewards of known answers", list(_tried(done)))
+    yield from _section("rewards of the random model", scores)
     seconds = sorted(done.outcome.seconds.items(), key=lambda item: -item[1])
     yield from _section("seconds of the last step", [(name, f"{value:.2f}") for name, value in seconds])
     yield from _section("not exercised", [(left.what, left.why) for left in done.shrunk.left_out])
@@ -37,6 +38,12 @@ def _lines(done: Rehearsal) -> Iterator[str]:
     if done.folder is not None:
         yield ""
         yield f"everything is in {done.folder.path}"
+
+
+def _tried(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    for row in done.tried.table if done.tried else ():
+        means = ", ".join(f"{kind} {mean:.3g}" for kind, mean in row.means.items())
+        yield row.name, f"{means}; {1000 * row.seconds:.3g} ms a call"
 
 
 def _section(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
@@ -85,6 +92,9 @@ def as_json(done: Rehearsal) -> str:
         "rewards": [
             {"name": one.name, "answers": one.count, "low": one.low, "mean": one.mean, "high": one.high}
             for one in (outcome.scores if outcome else ())
+        ],
+        "rewards_of_known_answers": [
+            {"name": row.name, **row.means, "seconds": row.seconds} for row in (done.tried.table if done.tried else ())
         ],
         "seconds_of_last_step": dict(outcome.seconds) if outcome else {},
         "not_exercised": [{"what": one.what, "why": one.why} for one in shrunk.left_out] if shrunk else [],

@@ -1,10 +1,10 @@
-"""The order of a rehearsal: check the spec, make a small model, shrink, ask the probes, run, read what it has shown."""
+"""The order of a rehearsal: check, make a small model, shrink, probe, try the rewards, run, read what it has shown."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from orbiter_spec.compiler import Compilation, check
@@ -16,17 +16,22 @@ from orbiter_spec.rehearse.outcome import Outcome, read_outcome
 from orbiter_spec.rehearse.probes import Asked, probe_tokens
 from orbiter_spec.rehearse.shrink import STEPS, Change, Shrunk, shrink
 from orbiter_spec.runner import output_root, prepare_run
+from orbiter_spec.trial.report import Tried, try_rewards
 
 if TYPE_CHECKING:
     from orbiter_spec.launch.local import Reporter
 
 BUILTIN = "builtin:"
 FOLDER = "rehearsals"
+TRIED_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A rehearsal that ran, or what stood in its way. `outcome` is None when nothing was started."""
+    """A rehearsal that ran, or what stood in its way.
+
+    `tried` are the rewards on answers whose worth is known; `outcome` is None when nothing was started.
+    """
 
     report: Report
     shrunk: Shrunk | None = None
@@ -35,6 +40,7 @@ class Rehearsal:
     outcome: Outcome | None = None
     state: State | None = None
     seconds: float = 0.0
+    tried: Tried | None = None
 
     @property
     def passed(self) -> bool:
@@ -67,10 +73,10 @@ def rehearse(
     prepared = prepare_run(spec, sets=(*sets, *shrunk.sets))
     if prepared.folder is None:
         return Rehearsal(_errors(prepared.report), shrunk, model)
-    findings = probe_tokens(Asked(state, prepared.folder.compiled, model))
-    if not Report.of(findings).ok:
-        return Rehearsal(Report.of(findings), shrunk, model, prepared.folder)
-    return _run(state, shrunk, model, prepared.folder, findings, reporter)
+    made = Rehearsal(
+        Report.of(probe_tokens(Asked(state, prepared.folder.compiled, model))), shrunk, model, prepared.folder
+    )
+    return _run(state, _with_rewards_tried(state, made), reporter) if made.report.ok else made
 
 
 def _small_model(state: Compilation) -> SmallModel | None:
@@ -101,29 +107,33 @@ def _errors(report: Report) -> Report:
     return Report.of([found for found in report if found.severity is Severity.ERROR])
 
 
-def _run(
-    state: Compilation,
-    shrunk: Shrunk,
-    model: SmallModel | None,
-    folder: RunFolder,
-    findings: list[Diagnostic],
-    reporter: Reporter | None,
-) -> Rehearsal:
+def _with_rewards_tried(state: Compilation, made: Rehearsal) -> Rehearsal:
+    """Score answers whose worth is known: a random model gives none that are right."""
+    assert state.inputs is not None
+    if not state.inputs.rewards:
+        return made
+    tried = try_rewards(state, rows=TRIED_ROWS)
+    own = [found for found in tried.findings if found not in state.findings]
+    return replace(made, report=Report.of([*made.report, *own]), tried=tried)
+
+
+def _run(state: Compilation, made: Rehearsal, reporter: Reporter | None) -> Rehearsal:
     from time import monotonic
 
     from orbiter_spec.launch.local import run_local
 
+    assert made.folder is not None
     started = monotonic()
-    ended = run_local(folder, reporter=reporter)
-    findings = [*findings, *ended.diagnostics]
+    ended = run_local(made.folder, reporter=reporter)
+    findings = [*made.report, *ended.diagnostics]
     if ended.state is State.FAILED:
-        findings.append(
-            Diagnostic(
-                "ORB561",
-                f"the rehearsal failed: {ended.reason}",
-                state.place("name"),
-                help=f"read {folder.log}",
-            )
-        )
-    outcome = read_outcome(folder)
-    return Rehearsal(Report.of(findings), shrunk, model, folder, outcome, ended.state, monotonic() - started)
+        help = f"read {made.folder.log}"
+        failed = Diagnostic("ORB561", f"the rehearsal failed: {ended.reason}", state.place("name"), help=help)
+        findings.append(failed)
+    return replace(
+        made,
+        report=Report.of(findings),
+        outcome=read_outcome(made.folder),
+        state=ended.state,
+        seconds=monotonic() - started,
+    )
