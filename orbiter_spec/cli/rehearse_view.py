@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from orbiter_spec.rehearse.rehearsal import Rehearsal
@@ -28,6 +29,7 @@ def _lines(done: Rehearsal) -> Iterator[str]:
         (one.name, f"{one.low:.3g} to {one.high:.3g}, mean {one.mean:.3g}, {one.count} answers")
         for one in done.outcome.scores
     ]
+    yield from _section("played without a model", list(_played(done)))
     yield from _section("rewards of known answers", list(_tried(done)))
     yield from _section("rewards of the random model", scores)
     seconds = sorted(done.outcome.seconds.items(), key=lambda item: -item[1])
@@ -38,6 +40,20 @@ def _lines(done: Rehearsal) -> Iterator[str]:
     if done.folder is not None:
         yield ""
         yield f"everything is in {done.folder.path}"
+
+
+def _played(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    if done.played is None:
+        return
+    walks, calls = done.played.episodes, done.played.calls
+    if walks:
+        totals, steps = [one.total_reward for one in walks], [one.steps for one in walks]
+        ended = sum(one.done for one in walks)
+        text = f"{len(walks)} episodes, {ended} ended, {min(steps)} to {max(steps)} steps, "
+        seconds = sum(one.seconds for one in walks) / max(1, sum(steps))
+        yield "environment", f"{text}return {min(totals):.3g} to {max(totals):.3g}, {1000 * seconds:.3g} ms a step"
+    for call in calls:
+        yield f"tool {call.tool}", f"{_short(dict(call.arguments))} gave {_short(call.answer)} in {call.seconds:.2g} s"
 
 
 def _tried(done: Rehearsal) -> Iterator[tuple[str, str]]:
@@ -96,6 +112,8 @@ def as_json(done: Rehearsal) -> str:
         "rewards_of_known_answers": [
             {"name": row.name, **row.means, "seconds": row.seconds} for row in (done.tried.table if done.tried else ())
         ],
+        "episodes": [asdict(one) for one in (done.played.episodes if done.played else ())],
+        "tool_calls": [asdict(one) for one in (done.played.calls if done.played else ())],
         "seconds_of_last_step": dict(outcome.seconds) if outcome else {},
         "not_exercised": [{"what": one.what, "why": one.why} for one in shrunk.left_out] if shrunk else [],
         "changes": [

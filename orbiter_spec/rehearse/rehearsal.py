@@ -11,6 +11,7 @@ from orbiter_spec.compiler import Compilation, check
 from orbiter_spec.diagnostics import Diagnostic, Report, Severity
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.status import State
+from orbiter_spec.rehearse.agents import Played, play_agent
 from orbiter_spec.rehearse.model import ModelError, SmallModel, make_small_model
 from orbiter_spec.rehearse.outcome import Outcome, read_outcome
 from orbiter_spec.rehearse.probes import Asked, probe_tokens
@@ -30,7 +31,8 @@ TRIED_ROWS = 16
 class Rehearsal:
     """A rehearsal that ran, or what stood in its way.
 
-    `tried` are the rewards on answers whose worth is known; `outcome` is None when nothing was started.
+    `played` are the environment and the tools without a model, `tried` the rewards on answers whose worth is known;
+    `outcome` is None when nothing was started.
     """
 
     report: Report
@@ -41,6 +43,7 @@ class Rehearsal:
     state: State | None = None
     seconds: float = 0.0
     tried: Tried | None = None
+    played: Played | None = None
 
     @property
     def passed(self) -> bool:
@@ -73,9 +76,9 @@ def rehearse(
     prepared = prepare_run(spec, sets=(*sets, *shrunk.sets))
     if prepared.folder is None:
         return Rehearsal(_errors(prepared.report), shrunk, model)
-    made = Rehearsal(
-        Report.of(probe_tokens(Asked(state, prepared.folder.compiled, model))), shrunk, model, prepared.folder
-    )
+    played = play_agent(state, prepared.folder.compiled)
+    findings = [*probe_tokens(Asked(state, prepared.folder.compiled, model)), *played.findings]
+    made = Rehearsal(Report.of(findings), shrunk, model, prepared.folder, played=played)
     return _run(state, _with_rewards_tried(state, made), reporter) if made.report.ok else made
 
 

@@ -22,6 +22,8 @@ SAMPLES = 4
 PROMPT_TOKENS = 1024
 ANSWER_TOKENS = 48
 CONVERSATION_TOKENS = 384
+BYTE_CONVERSATION_TOKENS = 1024
+TURNS, TURN_TOKENS = 4, 24
 TOKENS_PER_BYTE_TOKEN = 4
 VALIDATION_SHARE = 0.25
 KEPT_OVERRIDES = ("algorithm.", "actor_rollout_ref.actor.policy_loss.", "actor_rollout_ref.actor.tau_", "data.apply_")
@@ -123,13 +125,24 @@ def _agent(plan: Plan, given: Given, model: str | None, byte_tokens: bool) -> It
         yield from given.drop(*routes, why="belongs to the whole model or to GPUs")
     prompt, response = (int(plan.get(f"agent.limits.{name}_tokens", 512)) for name in ("prompt", "response"))
     stretch = TOKENS_PER_BYTE_TOKEN if byte_tokens else 1
-    most = CONVERSATION_TOKENS if has_turns(given) else ANSWER_TOKENS
+    talk = BYTE_CONVERSATION_TOKENS if byte_tokens else CONVERSATION_TOKENS
+    most = talk if has_turns(given) else ANSWER_TOKENS
     if prompt * stretch > PROMPT_TOKENS or byte_tokens:
         limit = max(PROMPT_TOKENS, min(prompt * stretch, 2 * PROMPT_TOKENS))
         yield Change("agent.limits.prompt_tokens", limit, "a small model's context; bytes stand for tokens")
     if response > most:
         yield Change("agent.limits.response_tokens", most, "a random model answers without end")
+    if given.has("agent.environment") or given.has("agent.tools"):
+        yield from _turns(plan)
     yield from given.drop("agent.workers", "agent.limits.filter_workers", why="one process drives the agents")
+
+
+def _turns(plan: Plan) -> Iterator[Change]:
+    """A random model never ends a turn, so each is cut: the next ones would not be reached."""
+    if int(plan.get("agent.turns.max") or TURNS + 1) > TURNS:
+        yield Change("agent.turns.max", TURNS, "a few turns show what all do")
+    if int(plan.get("agent.turns.tokens") or TURN_TOKENS + 1) > TURN_TOKENS:
+        yield Change("agent.turns.tokens", TURN_TOKENS, "a random model ends no turn by itself")
 
 
 def has_turns(given: Given) -> bool:
