@@ -14,9 +14,10 @@ from orbiter_spec.cli.output import Exit, print_report
 @click.argument("spec")
 @click.option("--steps", default=2, show_default=True, type=click.IntRange(1, 100), help="Training steps.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 8), help="Training processes.")
+@click.option("--no-run", is_flag=True, help="Only probe: tokens, environment, tools, rewards. No training.")
 @click.option("--format", "style", type=click.Choice(("text", "json")), default="text", help="How to print the result.")
 @set_option
-def command(spec: str, steps: int, workers: int, style: str, sets: tuple[str, ...]) -> None:
+def command(spec: str, steps: int, workers: int, no_run: bool, style: str, sets: tuple[str, ...]) -> None:
     """Shrink SPEC to this machine and run it through real verl, to prove its wiring before GPUs are booked.
 
     The model keeps its family, tokenizer and chat template, with two layers of random weights; rows, rewards, tools,
@@ -28,7 +29,8 @@ def command(spec: str, steps: int, workers: int, style: str, sets: tuple[str, ..
     from orbiter_spec.rehearse.rehearsal import rehearse
 
     gc.enable()
-    done = rehearse(spec, sets=sets, steps=steps, workers=workers, reporter=make_reporter())
+    reporter = None if no_run else make_reporter()
+    done = rehearse(spec, sets=sets, steps=steps, workers=workers, run=not no_run, reporter=reporter)
     print_report(done.report, "text")
     click.echo(as_json(done) if style == "json" else as_text(done), nl=False)
     if done.state is State.INTERRUPTED:

@@ -20,26 +20,32 @@ def as_text(done: Rehearsal) -> str:
 
 
 def _lines(done: Rehearsal) -> Iterator[str]:
-    if done.outcome is None or done.shrunk is None:
+    if done.shrunk is None:
         return
-    yield ""
-    yield f"rehearsal of {done.seconds:.0f} s: {done.state}"
-    yield from _section("exercised", [(shown.part, shown.evidence) for shown in done.outcome.shown])
-    scores = [
-        (one.name, f"{one.low:.3g} to {one.high:.3g}, mean {one.mean:.3g}, {one.count} answers")
-        for one in done.outcome.scores
-    ]
+    if done.outcome is not None:
+        yield ""
+        yield f"rehearsal of {done.seconds:.0f} s: {done.state}"
+        yield from _section("exercised", [(shown.part, shown.evidence) for shown in done.outcome.shown])
     yield from _section("played without a model", list(_played(done)))
     yield from _section("rewards of known answers", list(_tried(done)))
-    yield from _section("rewards of the random model", scores)
-    seconds = sorted(done.outcome.seconds.items(), key=lambda item: -item[1])
-    yield from _section("seconds of the last step", [(name, f"{value:.2f}") for name, value in seconds])
+    yield from _section("rewards of the random model", list(_scores(done)))
+    yield from _section("seconds of the last step", list(_seconds(done)))
     yield from _section("not exercised", [(left.what, left.why) for left in done.shrunk.left_out])
     yield from _section("different on the cluster", list(_differences(done)))
     yield from _section("answers", list(_answers(done)))
     if done.folder is not None:
         yield ""
         yield f"everything is in {done.folder.path}"
+
+
+def _scores(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    for one in done.outcome.scores if done.outcome else ():
+        yield one.name, f"{one.low:.3g} to {one.high:.3g}, mean {one.mean:.3g}, {one.count} answers"
+
+
+def _seconds(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    for name, value in sorted((done.outcome.seconds if done.outcome else {}).items(), key=lambda item: -item[1]):
+        yield name, f"{value:.2f}"
 
 
 def _played(done: Rehearsal) -> Iterator[tuple[str, str]]:
@@ -84,8 +90,7 @@ def _differences(done: Rehearsal) -> Iterator[tuple[str, str]]:
 
 
 def _answers(done: Rehearsal) -> Iterator[tuple[str, str]]:
-    assert done.outcome is not None
-    for answer in done.outcome.answers[:SHOWN_ANSWERS]:
+    for answer in done.outcome.answers[:SHOWN_ANSWERS] if done.outcome else ():
         yield "asked", _short(answer.get("input"))
         yield "answered", _short(answer.get("output"))
         yield "scored", _short(answer.get("score"))

@@ -75,7 +75,9 @@ def play_agent(state: Compilation, compiled: Path) -> Played:
     try:
         host = start_host(settings)
     except UserCodeError as error:
-        played.findings.append(_failure(state, "agent.environment" if settings["environment"] else "agent.tools", error))
+        played.findings.append(
+            _failure(state, "agent.environment" if settings["environment"] else "agent.tools", error)
+        )
         return played
     try:
         asyncio.run(_play(state, settings, host, _rows(compiled), played))

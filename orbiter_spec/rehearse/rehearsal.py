@@ -47,8 +47,8 @@ class Rehearsal:
 
     @property
     def passed(self) -> bool:
-        """True when the run finished and no probe found an error."""
-        return self.state is State.FINISHED and self.report.ok
+        """True when no probe found an error and the run, if there was one, finished."""
+        return self.state in (None, State.FINISHED) and self.report.ok
 
 
 def rehearse(
@@ -57,9 +57,12 @@ def rehearse(
     sets: Sequence[str] = (),
     steps: int = STEPS,
     workers: int = 1,
+    run: bool = True,
     reporter: Reporter | None = None,
 ) -> Rehearsal:
     """Rehearse `spec` here; `workers` are training processes. The reporter is closed.
+
+    Without `run`, only what needs no training is done: a few seconds.
 
     What it writes goes to `rehearsals/` in the spec's output folder. Nothing is started while a probe has found an
     error: the run would only end with a worse message.
@@ -79,7 +82,10 @@ def rehearse(
     played = play_agent(state, prepared.folder.compiled)
     findings = [*probe_tokens(Asked(state, prepared.folder.compiled, model)), *played.findings]
     made = Rehearsal(Report.of(findings), shrunk, model, prepared.folder, played=played)
-    return _run(state, _with_rewards_tried(state, made), reporter) if made.report.ok else made
+    if not made.report.ok:
+        return made
+    made = _with_rewards_tried(state, made)
+    return _run(state, made, reporter) if run else made
 
 
 def _small_model(state: Compilation) -> SmallModel | None:
