@@ -106,15 +106,15 @@ def test_a_tool_is_called(tmp_path: Path) -> None:
     assert (call.tool, dict(call.arguments), call.answer) == ("calculate", {"expression": "1"}, "1")
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Use the `calculator` tool.",
-        "Call `calculator(2 + 2)`.",
-        'Write {"name": "calculater"}.',
-        "Use the tool calculator.",
-    ],
+MISNAMED = (
+    "Use the `calculator` tool.",
+    "Call `calculator(2 + 2)`.",
+    'Write {"name": "calculater"}.',
+    "Use the tool calculator.",
 )
+
+
+@pytest.mark.parametrize("said", MISNAMED)
 def test_a_tool_under_another_name(tmp_path: Path, said: str) -> None:
     agent = f"  instructions: '{said}'\n  tools: [{{function: tools.py:calculate}}]\n  turns: {{max: 3}}\n"
     done = spec(tmp_path, agent, "{function: rewards.py:right}")
