@@ -22,7 +22,7 @@ KNOWS: dict[str, set[str]] = {
     "report": {"launch", "lower", "diagnostics"},
     "train": {"api", "data", "runtime", "launch", "diagnostics"},
     "trial": {"assemble", "compiler", "data", "spec", "source", "diagnostics"},
-    "rehearse": {"compiler", "runner", "trial", "launch", "plan", "data", "spec", "diagnostics"},
+    "rehearse": {"compiler", "runner", "trial", "launch", "runtime", "plan", "data", "spec", "diagnostics"},
 }
 HEAVY = {"torch", "ray", "verl", "hydra", "omegaconf", "pandas", "transformers", "matplotlib", "datasets"}
 

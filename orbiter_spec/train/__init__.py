@@ -26,6 +26,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "deduplicate",
         "filter_by_score",
         "split_dataset",
+    ),
     "inference": (
         "BatchInferenceManager",
         "InferenceEngine",
