@@ -68,18 +68,22 @@ def _batches(plan: dict[str, Any], width: int) -> Iterator[str]:
     ranks = _count(chain["data_parallel_size"], "data-parallel rank")
     yield f"  / {ranks} = {_count(chain['sequences_per_worker'], 'sequence')} each"
     parts = _count(minibatches, "mini-batch", "mini-batches")
-    yield f"  {parts} of {chain['minibatch_prompts']} prompts, {_micro(chain)}"
-    yield f"  {_count(chain['optimizer_steps'], 'optimiser step')} a step; {_steps(plan)}"
+    yield f"  {parts} of {chain['minibatch_prompts']} prompts, {_micro(chain, _worker(plan))}"
+    yield f"  {_count(chain['optimizer_steps'], 'optimiser update')} a step; {_steps(plan)}"
     expected = _amount(chain["expected_tokens"])
     yield f"  at most {_amount(chain['max_tokens'])} tokens a step; {expected} if half the limits are used"
 
 
-def _micro(chain: dict[str, Any]) -> str:
+def _worker(plan: dict[str, Any]) -> str:
+    return "worker" if plan["hardware"]["accelerator"] == "cpu" else "GPU"
+
+
+def _micro(chain: dict[str, Any], worker: str) -> str:
     if chain["micro_batch_tokens"]:
-        return f"in passes of at most {chain['micro_batch_tokens']:,} tokens per GPU"
+        return f"in passes of at most {chain['micro_batch_tokens']:,} tokens per {worker}"
     if chain["micro_batch_sequences"]:
         passes = _count(chain["gradient_accumulation"] or 1, "pass", "passes")
-        return f"in {passes} of {_count(chain['micro_batch_sequences'], 'sequence')} per GPU"
+        return f"in {passes} of {_count(chain['micro_batch_sequences'], 'sequence')} per {worker}"
     return "in passes sized by the engine"
 
 
@@ -87,12 +91,15 @@ def _steps(plan: dict[str, Any]) -> str:
     chain, rows = plan["batches"], plan["rows"]["train"]
     if chain["total_steps"] is None:
         return "how many steps is known once the rows are"
-    epoch = f"{chain['steps_per_epoch']} an epoch of {rows:,} rows, " if chain["steps_per_epoch"] is not None else ""
-    return f"{epoch}{chain['total_steps']} steps in all"
+    each = chain["steps_per_epoch"]
+    epoch = f"{_count(each, 'step')} an epoch of {rows:,} rows, " if each is not None else ""
+    return f"{epoch}{_count(chain['total_steps'], 'step')} in all"
 
 
 def _pools(plan: dict[str, Any], width: int) -> Iterator[str]:
-    yield "pools"
+    served = any(pool["replica_processes"] for pool in plan["pools"])
+    logical = ", of logical GPUs of Ray" if _worker(plan) == "worker" else ""
+    yield "pools" + logical + (" (numbers are ranks; GPUs of one rN serve together)" if served else "")
     replicas = 0
     for pool in plan["pools"]:
         rollout = "rollout" in pool["roles"]
@@ -185,7 +192,7 @@ def _memory(plan: dict[str, Any], width: int) -> Iterator[str]:
         yield "memory: not estimated" + ("" if plan["model"]["facts"] else ", since the model's sizes are unknown")
         return
     unit, name = (GIB, "GiB") if any(phase["bytes_per_gpu"]["high"] >= GIB for phase in memory["phases"]) else MIB
-    worker = "worker" if plan["hardware"]["accelerator"] == "cpu" else "GPU"
+    worker = _worker(plan)
     size = f" of {memory['gpu_bytes'] / unit:.0f}" if memory["gpu_bytes"] else ""
     yield f"memory per {worker} in {name}{size}: {memory['verdict']} ({memory['reason']})"
     yield f"  {'':<18}{'expected':>9}{'range':>14}"

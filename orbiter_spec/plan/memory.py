@@ -267,7 +267,7 @@ def _use(role: str, kind: str, amount: Estimate) -> Use:
 
 def _verdict(plan: Plan, facts: ModelFacts, phases: tuple[Phase, ...], capacity: int | None) -> tuple[str, str]:
     if capacity is None:
-        return UNKNOWN, "the accelerator's memory is unknown"
+        return UNKNOWN, "workers share the host's memory" if plan.on_cpu else "the accelerator's memory is unknown"
     share = _share(plan, capacity)
     if share is not None:
         least = least_bytes(plan, facts)

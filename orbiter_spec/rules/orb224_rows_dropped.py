@@ -44,7 +44,7 @@ def check(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         route="algorithm.batch.prompts",
         note=f"{rows % prompts} of {rows} rows are left over in each epoch",
-        help=f"{rows // prompts} steps an epoch; choose a divisor of {rows} to use every row",
+        help=f"{rows // prompts} whole batches an epoch; choose a divisor of {rows} to use every row",
         related=(("dataset.train", f"{rows} rows"),),
         severity=Severity.NOTE,
     )
