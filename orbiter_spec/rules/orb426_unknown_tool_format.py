@@ -31,8 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orbiter_spec.diagnostics import nearest
+from orbiter_spec.diagnostics import Severity, nearest
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 from orbiter_spec.spec.names import OWN_TOOL_FORMATS, TOOL_FORMATS
 
@@ -54,4 +55,10 @@ def check(plan: Plan) -> Iterator[Finding]:
         route="agent.turns.tool_format",
         note=f"{name!r} is none of them" + (f"; did you mean {close!r}?" if close else ""),
         help=f"write {close}" if close else f"use {', '.join(known)}",
+        severity=Severity.ERROR if _parses(plan) else Severity.WARNING,
     )
+
+
+def _parses(plan: Plan) -> bool:
+    """True when the loop with tools is sure to run; otherwise only rows that name it would make one."""
+    return facts.has_tools(plan) or plan.get("agent.loop") == "tool_agent"

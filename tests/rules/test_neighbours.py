@@ -152,6 +152,7 @@ OFF: tuple[dict[str, Any], ...] = (
     {f"{REFERENCE}.strategy": "fsdp3"},
     {f"{ROLLOUT}.name": "sglang", f"{ROLLOUT}.dtype": "bf16"},
     {"data.filter_overlong_prompts_workers": 0},
+    {f"{ROLLOUT}.multi_turn.format": "mine"},
     {
         f"{ROLLOUT}.checkpoint_engine.backend": "mine",
         f"{ROLLOUT}.checkpoint_engine.custom_backend_module": "package.module",

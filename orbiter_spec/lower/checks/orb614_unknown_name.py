@@ -41,6 +41,7 @@ from orbiter_spec.spec.names import (
 )
 
 ACTOR = "actor_rollout_ref.actor"
+TURNS = "actor_rollout_ref.rollout.multi_turn"
 KL = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
 KL_NAMES = (*KL, *(f"{name}+" for name in KL))
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
@@ -61,7 +62,7 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     f"{ACTOR}.strategy": STRATEGIES,
     "critic.strategy": STRATEGIES,
     "actor_rollout_ref.rollout.name": ("vllm", "sglang", "trtllm", "hf", "???"),
-    "actor_rollout_ref.rollout.multi_turn.format": (*TOOL_FORMATS, *OWN_TOOL_FORMATS),
+    f"{TURNS}.format": (*TOOL_FORMATS, *OWN_TOOL_FORMATS),
     "reward.reward_manager.name": REWARD_MANAGERS,
     "reward.reward_manager.source": ("register", "importlib"),
     "algorithm.pf_ppo.reweight_method": ("pow", "max_min", "max_random"),
@@ -132,7 +133,10 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
 
 
 def _is_on(key: str, settings: Mapping[str, Any]) -> bool:
-    """True when the role or the engine that reads `key` is built."""
+    """True when the role, the engine or the loop that reads `key` is built."""
+    if key == f"{TURNS}.format":
+        tools = settings.get(f"{TURNS}.tool_config_path") or settings.get(f"{TURNS}.function_tool_path")
+        return bool(tools) or settings.get("actor_rollout_ref.rollout.agent.default_agent_loop") == "tool_agent"
     role = "critic" if key.startswith("critic.") else "actor_rollout_ref.ref"
     if key.startswith(f"{role}.") and not (uses_critic if role == "critic" else uses_reference)(settings):
         return False
