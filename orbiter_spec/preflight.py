@@ -61,15 +61,17 @@ def check_site(
     limit_seconds: float = LIMIT_SECONDS,
     runtime_env: Mapping[str, Any] | None = None,
     folder: Path | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> list[Diagnostic]:
     """What stands in the way of `state` on the machines it is meant for; empty when nothing does, or it has errors.
 
     `address` is the cluster to ask, by default the spec's own; `runtime_env` is the one that the run's job will have;
-    `folder` is where the run writes, by default `run.output`. A finding's place is a line of the spec.
+    `folder` is where the run writes, by default `run.output`; RAY_ADDRESS is read from `environment`. A finding's place
+    is a line of the spec.
     """
     if state.plan is None or state.config is None or not state.report.ok:
         return []
-    address = address or cluster_address(state.plan)
+    address = address or cluster_address(state.plan, environment)
     if address is None and state.plan.get("hardware.cluster.kind", "local") != "local":
         return []
     if address is None:
@@ -89,32 +91,39 @@ def _ask(
     folder: Path | None,
 ) -> list[Diagnostic]:
     assert state.plan is not None
-    site = ask(address, questions_of(state, folder), limit_seconds=limit_seconds, runtime_env=runtime_env)
+    questions = questions_of(state, folder, on_cluster=address is not None)
+    site = ask(address, questions, limit_seconds=limit_seconds, runtime_env=runtime_env)
     return list(run_site_rules(state.plan, site, state.place))
 
 
-def add_site_findings(state: Compilation, *, limit_seconds: float = LIMIT_SECONDS) -> None:
+def add_site_findings(
+    state: Compilation, *, limit_seconds: float = LIMIT_SECONDS, environment: Mapping[str, str] = os.environ
+) -> None:
     """Add what `check_site` says to the findings of `state`, less what a comment in the spec silences."""
     from orbiter_spec.compiler import apply_ignores
 
     before = state.findings
-    state.findings = check_site(state, limit_seconds=limit_seconds)
+    state.findings = check_site(state, limit_seconds=limit_seconds, environment=environment)
     state.findings = [*before, *apply_ignores(state)]
 
 
-def questions_of(state: Compilation, folder: Path | None = None) -> Questions:
-    """What has to be known of each node for the run of `state`."""
+def questions_of(state: Compilation, folder: Path | None = None, *, on_cluster: bool = False) -> Questions:
+    """What has to be known of each node for the run of `state`.
+
+    On a cluster a folder is asked about where the spec names it; left open, the run chooses among those that are there.
+    """
     plan = state.plan
     assert plan is not None
-    output = str(folder or plan.get("hardware.cluster.folder") or _output(state))
-    saved = str(plan.path("run.checkpoint.folder") or output)
+    named = plan.path("run.checkpoint.folder")
+    stated = str(named if named and os.path.isabs(str(named)) else folder or plan.get("hardware.cluster.folder") or "")
+    saved = stated or ("" if on_cluster else str(_output(state)))
     paths = dict(_paths(plan))
     return Questions(
         packages=_packages(plan),
         modules=tuple(sorted(_modules(state))),
         paths={route: path for route, path in paths.items() if os.path.isabs(path)},
-        folders=tuple(dict.fromkeys([saved if os.path.isabs(saved) else output, RAY_TEMPORARY])),
-        shared=(saved,) if os.path.isabs(saved) else (),
+        folders=tuple(dict.fromkeys([*([saved] if saved else ()), RAY_TEMPORARY])),
+        shared=(saved,) if saved else (),
         models=tuple(dict.fromkeys(path for route, path in paths.items() if route in MODEL_ROUTES and _is_name(path))),
         ports=tuple(_ports(plan)),
     )

@@ -50,7 +50,7 @@ def prepare_run(
     state = check(spec, sets=sets, target=target, rows="ask")
     if look:
         state.findings += refuse_absent(state)
-        add_site_findings(state)
+        add_site_findings(state, environment={})
     report = state.report
     if not report.ok or (strict and report.count(Severity.WARNING)):
         return Prepared(report)

@@ -14,8 +14,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,8 @@ from orbiter_spec.launch.probe import ask
 from orbiter_spec.launch.processes import descendants
 from orbiter_spec.launch.ray_jobs import JobServer, JobServerError
 from orbiter_spec.launch.site_facts import Questions
-from orbiter_spec.preflight import check_site
+from orbiter_spec.preflight import check_site, cluster_address
+from tests.rules.conftest import plan_of
 
 ray = pytest.importorskip("ray")
 RAY = Path(sys.executable).with_name("ray")
@@ -217,6 +220,44 @@ def test_an_address_that_takes_connections_and_says_nothing_is_left() -> None:
         site = ask(f"http://127.0.0.1:{server.getsockname()[1]}", ASKED)
         assert site.problem == "it gives no answer"
         assert time.monotonic() - started < 10
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A server that wants another token."""
+
+    def do_GET(self) -> None:
+        self.send_error(403)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_a_refused_token_is_named() -> None:
+    server = HTTPServer(("127.0.0.1", 0), Refusing)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        assert "RAY_AUTH_TOKEN" in (ask(f"http://127.0.0.1:{server.server_port}", ASKED).problem or "")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "environment", "address"),
+    [
+        ({}, {}, None),
+        ({}, {"RAY_ADDRESS": "10.0.0.1:6379"}, "10.0.0.1:6379"),
+        ({"kind": "local"}, {"RAY_ADDRESS": "10.0.0.1:6379"}, None),
+        ({"kind": "ray"}, {"RAY_ADDRESS": "10.0.0.1:6379"}, "http://127.0.0.1:8265"),
+        ({"kind": "ray", "address": "http://head:8265"}, {}, "http://head:8265"),
+        ({"kind": "slurm"}, {"RAY_ADDRESS": "10.0.0.1:6379"}, None),
+    ],
+)
+def test_the_site_is_where_the_run_goes(
+    cluster: dict[str, str], environment: dict[str, str], address: str | None
+) -> None:
+    assert cluster_address(plan_of({"hardware": {"cluster": cluster}}), environment) == address
 
 
 def test_this_machine_answers_without_ray(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 ## What it checks
 
-The folder for checkpoints can be written to, and what one node writes there the others see.
+The folder for checkpoints can be written to, and where several nodes train, what one of them writes there the others
+see.
 
 ## Why it matters
 
@@ -30,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 from orbiter_spec.rules.site.nodes import each
 from orbiter_spec.rules.site.protocol import Site
@@ -42,7 +44,8 @@ def check(plan: Plan, site: Site) -> Iterator[Finding]:
         yield Finding(
             route=route, note=f"{folder}: {problem} on {nodes}", help="choose a folder that can be written to"
         )
-    for folder, blind in site.not_shared.items():
+    nodes_training = facts.number(plan, "hardware.nodes")
+    for folder, blind in site.not_shared.items() if nodes_training > 1 else ():
         yield Finding(
             route=route,
             note=f"what another node writes to {folder} is not seen on {', '.join(blind)}",
