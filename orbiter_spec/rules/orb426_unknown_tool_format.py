@@ -61,4 +61,5 @@ def check(plan: Plan) -> Iterator[Finding]:
 
 def _parses(plan: Plan) -> bool:
     """True when the loop with tools is sure to run; otherwise only rows that name it would make one."""
-    return facts.has_tools(plan) or plan.get("agent.loop") == "tool_agent"
+    own = plan.get("agent.tools") or plan.get("agent.environment")
+    return bool(own) or facts.has_tools(plan) or plan.get("agent.loop") == "tool_agent"
