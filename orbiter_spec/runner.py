@@ -10,6 +10,7 @@ A run folder is complete before anything starts, so that it can be started again
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from orbiter_spec.compiler import Compilation, check, write_compiled
 from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
+from orbiter_spec.launch.lock import drift, home_of, write_lock
 from orbiter_spec.launch.run_folder import RunFolder, create_run_folder, list_runs
 from orbiter_spec.preflight import add_site_findings
 
@@ -64,7 +66,24 @@ def prepare_run(
     keep_spec(state, folder)
     keep_findings(report, folder)
     compiled = write_compiled(state, folder.compiled, ask=True)
+    write_lock(folder.path, Path(state.spec).resolve().parent if state.spec != "-" else Path.cwd())
     return Prepared(compiled.report, folder if compiled.folder else None)
+
+
+def repeat_run(run: str | os.PathLike[str]) -> tuple[RunFolder, list[str]]:
+    """A new run folder beside `run` with its spec and compiled files, and what has drifted since.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    old = RunFolder.at(Path(run))
+    name = re.sub(r"-\d{8}-\d{6}(-\d+)?$", "", old.name)
+    folder = create_run_folder(old.path.parent, name, datetime.now())
+    for part in ("spec", "compiled"):
+        if (old.path / part).is_dir():
+            shutil.copytree(old.path / part, folder.path / part)
+    write_lock(folder.path, home_of(old.path))
+    return folder, drift(old.path)
 
 
 def refuse_absent(state: Compilation) -> list[Diagnostic]:

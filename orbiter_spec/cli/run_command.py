@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from orbiter_spec.cli.options import set_option, strict_option, target_option
 from orbiter_spec.cli.output import Exit, print_report, stop
+
+if TYPE_CHECKING:
+    from orbiter_spec.runner import Prepared
 
 
 @click.command()
@@ -32,11 +36,16 @@ def command(
     target: str | None,
     strict: bool,
 ) -> None:
-    """Compile SPEC into a new run folder and train where hardware.cluster says; with --resume, go on with a run."""
+    """Compile SPEC into a new run folder and train where hardware.cluster says; with --resume, go on with a run.
+
+    A run folder in SPEC's place is run again, from its own compiled files, in a new folder beside it.
+    """
     from orbiter_spec.runner import find_run, prepare_run
 
     if resume:
         prepared = find_run(spec, sets=sets, target=target)
+    elif (Path(spec) / "compiled" / "verl.yaml").is_file():
+        prepared = again(spec, sets, target)
     else:
         prepared = prepare_run(spec, sets=sets, target=target, strict=strict, look=render is None)
     print_report(prepared.report, "text")
@@ -45,6 +54,19 @@ def command(
     if render is not None:
         show(str(prepared.folder.path), render, resume)
     go(str(prepared.folder.path), resume=resume, detach=detach)
+
+
+def again(run: str, sets: tuple[str, ...], target: str | None) -> Prepared:
+    """A run of the same compiled files as `run`, with what has drifted said first."""
+    from orbiter_spec.diagnostics import Report
+    from orbiter_spec.runner import Prepared, repeat_run
+
+    if sets or target is not None:
+        raise click.UsageError("a run folder is run again as it is; --set and --target are for a spec")
+    folder, drifted = repeat_run(run)
+    for line in drifted or ["nothing has drifted since"]:
+        click.echo(f"{run}: {line}", err=True)
+    return Prepared(Report(), folder)
 
 
 def show(run: str, kind: str, resume: bool) -> NoReturn:

@@ -26,6 +26,7 @@ from orbiter_spec.launch.verl_config import VerlConfig, planned_steps, read_verl
 
 DETACHED = 0
 RESUBMIT_SECONDS = 3.0
+BUSY_SECONDS = 15.0
 
 
 def run_on_cluster(
@@ -65,7 +66,7 @@ def _run(
         going_on = _going_on(server, record)
         if not going_on:
             refused = _may_start(folder, record, resume)
-            problems = [refused] if refused else check_cluster(server, folder.compiled)
+            problems = [refused] if refused else _room(server, folder)
             if not Report.of(problems).ok:
                 return _refused(reporter, *problems)
         record, status = _start(server, folder, record, config, settings, reporter, going_on, resume, overrides)
@@ -81,6 +82,16 @@ def _going_on(server: JobServer, record: JobRecord) -> bool:
     """Whether the newest submission is at work."""
     job = server.job(record.last.id) if record.last else None
     return job is not None and not job.has_ended
+
+
+def _room(server: JobServer, folder: RunFolder) -> list[Diagnostic]:
+    """What stands in the way on the cluster; Ray counts what a job gave back only after a while."""
+    end = time.monotonic() + BUSY_SECONDS
+    while (problems := check_cluster(server, folder.compiled)) and problems[0].id == "ORB531":
+        if time.monotonic() > end:
+            break
+        time.sleep(RESUBMIT_SECONDS)
+    return problems
 
 
 def _may_start(folder: RunFolder, record: JobRecord, resume: bool) -> Diagnostic | None:

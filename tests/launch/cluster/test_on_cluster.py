@@ -1,4 +1,4 @@
-"""A Ray cluster of three nodes on this machine: submitted, followed, stopped, resumed, and nothing secret anywhere."""
+"""A Ray cluster of three nodes on this machine: refused, submitted, found from elsewhere, nothing secret anywhere."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.launch.ray_cluster import NodeSize, RayCluster
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 ROOT = Path(__file__).resolve().parents[3]
+STEPS = 6
 SECRETS = {f"PLANTED_{number:02d}": f"sk-planted-{number:02d}-{'z' * 12}" for number in range(20)}
 REWARD = """\
 import os
@@ -73,7 +74,7 @@ def spec(cluster: RayCluster, planted, tmp_path_factory: pytest.TempPathFactory)
         "rewards": [{"name": "spoken", "function": "spoken.py:spoken"}],
         "algorithm": {
             "name": "grpo",
-            "steps": 6,
+            "steps": STEPS,
             "batch": {"prompts": 4, "samples_per_prompt": 2},
             "kl": {"apply": "none"},
         },
@@ -114,33 +115,20 @@ def test_nodes_that_are_too_small_are_refused_by_name(spec: Path) -> None:
     assert not (spec.parent / "runs").exists()
 
 
-def test_a_run_is_submitted_followed_stopped_and_resumed(spec: Path, cluster: RayCluster) -> None:
+def test_a_run_is_submitted_once_found_from_elsewhere_and_tells_no_secret(spec: Path, cluster: RayCluster) -> None:
     started = orbiter("run", str(spec), "--detach")
     assert started.returncode == 0, started.stdout + started.stderr
     folder = run_of(spec)
     assert f"orbiter-spec logs -f {folder.path}" in started.stdout
     again = orbiter("resume", str(folder.path), "--detach")
     assert "the run is going on already" in again.stdout, again.stdout + again.stderr
-    wait_for(lambda: step_of(folder) >= 3, 400)
-    busy = orbiter("run", str(spec))
-    assert busy.returncode == 1
-    assert "wait until the cluster is free" in busy.stderr
+    wait_for(lambda: step_of(folder) >= 1, 400)
     ps = "\n".join(path.read_text(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path))
-    stopped = orbiter("stop", str(folder.path))
-    assert stopped.returncode == 0, stopped.stdout + stopped.stderr
-    assert folder.read_status().state is State.INTERRUPTED
-    saved = folder.read_status().resumable_step or 2
-    followed = orbiter("resume", str(folder.path))
-    assert followed.returncode == 0, followed.stdout + followed.stderr
-    assert "step 6/6" in followed.stdout
-    assert [record["step"] for record in read_records(folder.metrics) if "critic/score/mean" in record] == [
-        *range(1, 7)
-    ]
+    wait_for(lambda: step_of(folder) == STEPS and not folder.read_status().state.is_active, 300)
     assert folder.read_status().state is State.FINISHED
-    assert saved in (2, 4, 6)
+    assert [record["step"] for record in read_records(folder.metrics)] == [*range(1, STEPS + 1)]
     record = read_record(folder)
-    assert record is not None and [one.attempt for one in record.submissions] == [1, 2]
-    assert len(open_server(cluster.address).client.list_jobs()) >= 2
+    assert record is not None and [one.attempt for one in record.submissions] == [1]
     look_for_secrets(folder, cluster, ps)
 
 
