@@ -90,15 +90,21 @@ class Host:
         return reply
 
     def ask(self, request: dict[str, Any], *descriptors: int) -> dict[str, Any]:
-        """One request to the host, which answers at once."""
+        """One request to the host, which answers at once. Raises UserCodeError when it is gone."""
         with self._lock:
             data = json.dumps(request).encode() + b"\n"
-            self._control.settimeout(CONTROL_SECONDS)
-            if descriptors:
-                socket.send_fds(self._control, [data], list(descriptors))
-            else:
-                self._control.sendall(data)
-            return self._read(CONTROL_SECONDS)
+            try:
+                self._control.settimeout(CONTROL_SECONDS)
+                if descriptors:
+                    socket.send_fds(self._control, [data], list(descriptors))
+                else:
+                    self._control.sendall(data)
+                return self._read(CONTROL_SECONDS)
+            except OSError as error:
+                self._process.kill()
+                self._process.wait(CLOSE_SECONDS)
+                said = f"was in a process that is gone: {error}"
+                raise UserCodeError("the agent's code", said, kind="crash") from error
 
     async def open(self, who: str, megabytes: int | None) -> Session:
         """A new session, for the environment or tool called `who`."""
@@ -168,10 +174,14 @@ class Session:
         await self._stop(explain=False)
 
     async def _stop(self, explain: bool) -> dict[str, Any]:
+        """End the process; one whose host is gone has ended with it."""
         self._host.printed(self._printed)
         self._printed = 0
         self._writer.close()
-        return await asyncio.to_thread(self._host.ask, {"do": "stop", "pid": self._pid, "explain": explain})
+        try:
+            return await asyncio.to_thread(self._host.ask, {"do": "stop", "pid": self._pid, "explain": explain})
+        except UserCodeError:
+            return {"where": "", "status": None}
 
 
 def _in(do: str, before: str = "") -> str:

@@ -79,14 +79,15 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
             return self._finish(await super().run(sampling_params, **kwargs))
         host = await asyncio.to_thread(start_host, self.settings)
         async with host.environments:
-            return await self._attempts(host, sampling_params, kwargs)
+            return await self._attempts(sampling_params, kwargs)
 
-    async def _attempts(self, host: Any, sampling_params: dict[str, Any], kwargs: dict[str, Any]) -> AgentLoopOutput:
+    async def _attempts(self, sampling_params: dict[str, Any], kwargs: dict[str, Any]) -> AgentLoopOutput:
         assert self.environment_settings is not None
         messages = list(kwargs["raw_prompt"])
         self.attempts_left = self.environment_settings["retries"]
         while True:
             try:
+                host = await asyncio.to_thread(start_host, self.settings)
                 return await self._attempt(host, messages, sampling_params, kwargs)
             except UserCodeError as error:
                 if error.kind == "tool":

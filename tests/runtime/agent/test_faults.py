@@ -137,6 +137,22 @@ def test_a_column_that_is_not_there(arena: Callable[..., Arena]) -> None:
         game.play([game.ended("go")], row={"question": "?"})
 
 
+def test_a_host_that_dies_is_started_again(arena: Callable[..., Arena], tmp_path: Path) -> None:
+    game = arena()
+    game.environment(
+        BEGIN
+        + RESET
+        + "    def step(self, action):\n        import os, pathlib, signal\n"
+        + f"        once = pathlib.Path({str(tmp_path / 'once')!r})\n"
+        + "        if not once.exists():\n            once.touch()\n            os.kill(os.getppid(), signal.SIGKILL)\n"
+        + "        return 'end', 1.0, True, {}\n",
+        retries=1,
+    )
+    output, _ = game.play([game.ended("go")])
+    episode = output.extra_fields["episode"]
+    assert (episode["retries"], episode["environment_failures"], episode["environment_return"]) == (1, 1, 1.0)
+
+
 def test_nothing_is_left_behind(arena: Callable[..., Arena], tmp_path: Path) -> None:
     game = arena()
     game.environment(
