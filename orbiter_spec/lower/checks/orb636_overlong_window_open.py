@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orbiter_spec.diagnostics import Severity
 from orbiter_spec.lower.checks.finding import KeyFinding
 
 HOME = "reward.reward_kwargs"
@@ -49,9 +50,10 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     response = settings.get("data.max_response_length", 512)
     for key, usual in (("penalty_factor", 1.0), ("log", False)):
         if f"{HOME}.overlong_buffer_cfg.{key}" not in settings:
-            yield KeyFinding(
-                f"{HOME}.overlong_buffer_cfg.{key}", "verl reads it and has no default", f"set it to {usual}"
-            )
+            # a warning: published commands leave it out, and verl only logs the answers that it then fails to score
+            note = "verl reads it with every answer and has no default"
+            cure = f"set it to {usual}"
+            yield KeyFinding(f"{HOME}.overlong_buffer_cfg.{key}", note, cure, severity=Severity.WARNING)
     if limit is None:
         yield KeyFinding(f"{HOME}.max_resp_len", "there is no limit", f"set it to {response}, the response limit")
     elif not 0 < buffer <= limit:
