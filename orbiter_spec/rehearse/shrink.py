@@ -188,7 +188,19 @@ def _rewards(plan: Plan, given: Given) -> Iterator[Change]:
         if not plan.experiment.rewards.parts and plan.experiment.rewards.scorer is None:
             part = {"name": "stand_in", "builtin": "length_penalty", "args": {"target": ANSWER_TOKENS // 2}}
             yield Change("rewards.parts", [part], "something has to score in the model's place")
+        yield from _served_parts(plan)
     yield from given.drop("rewards.workers", why="one process scores")
+
+
+def _served_parts(plan: Plan) -> Iterator[Change]:
+    """Parts that ask the reward model; a spec that has one writes its parts under `rewards.parts`."""
+    for index, part in enumerate(plan.experiment.rewards.parts):
+        judged = part.judge is not None and part.judge.address is None
+        if judged or part.builtin == "reward_model":
+            why = "something has to score in the model's place"
+            values = {"name": part.label, "builtin": "length_penalty", "args": {"target": ANSWER_TOKENS // 2}}
+            for name, value in {**values, **({"judge": None} if judged else {})}.items():
+                yield Change(f"rewards.parts[{index}].{name}", value, why)
 
 
 def _algorithm(plan: Plan, given: Given, steps: int) -> Iterator[Change]:
