@@ -45,6 +45,8 @@ RAY_TEMPORARY = "/tmp"
 def cluster_address(plan: Plan, environment: Mapping[str, str] = os.environ) -> str | None:
     """Where the run goes: `hardware.cluster.address`, else RAY_ADDRESS for a Ray cluster, else this machine (None)."""
     kind, address = plan.get("hardware.cluster.kind"), plan.get("hardware.cluster.address")
+    if kind not in (None, "local", "ray"):
+        return None
     if kind == "ray" and address is None:
         return RAY_ADDRESS
     if address is not None:
