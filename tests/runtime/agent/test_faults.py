@@ -144,7 +144,8 @@ def test_a_host_that_dies_is_started_again(arena: Callable[..., Arena], tmp_path
         + RESET
         + "    def step(self, action):\n        import os, pathlib, signal\n"
         + f"        once = pathlib.Path({str(tmp_path / 'once')!r})\n"
-        + "        if not once.exists():\n            once.touch()\n            os.kill(os.getppid(), signal.SIGKILL)\n            signal.pause()\n"
+        + "        if not once.exists():\n            once.touch()\n            os.kill(os.getppid(), signal.SIGKILL)\n"
+        + "            signal.pause()\n"
         + "        return 'end', 1.0, True, {}\n",
         retries=1,
     )
