@@ -95,6 +95,7 @@ class RayCluster:
         environment = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1", "VERL_PLATFORM": "cpu"}
         environment |= {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_prestart_worker_first_driver": "0"}
         environment |= {"RAY_RUNTIME_ENV_TEMPORARY_REFERENCE_EXPIRATION_S": "30", **self.environment}
+        environment["PATH"] = f"{RAY.parent}{os.pathsep}{os.environ['PATH']}"
         for name in ("RAY_ADDRESS", "RAY_TMPDIR"):
             environment.pop(name, None)
         log = (self.folder / f"node-{number}.log").open("ab")

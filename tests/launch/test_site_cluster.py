@@ -74,6 +74,7 @@ class Cluster:
         command += [f"--node-ip-address=127.0.0.1{len(self.nodes)}", "--object-store-memory=80000000", *words]
         environment = {**os.environ, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
         environment |= {"RAY_prestart_worker_first_driver": "0", "HF_HUB_OFFLINE": "1"}
+        environment["PATH"] = f"{RAY.parent}{os.pathsep}{os.environ['PATH']}"
         environment.pop("RAY_ADDRESS", None)
         log = (self.folder / f"node-{len(self.nodes)}.log").open("ab")
         self.nodes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True))
