@@ -30,7 +30,7 @@ _BLANK = re.compile(r"[ \t]*")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<text>(?:[^\\]|\\.)*?)(?P=quote)""", re.DOTALL)
 _RUN = re.compile(
     r"(?P<escape>(?:\\[\\()\[\]{}:=, \t])+)|(?P<reference>\$\{[^}]+\})"
-    r"|(?P<text>[\w/\-\\+.$%*@?|])|(?P<colon>:)|(?P<blank>[ \t]+)",
+    r"|(?P<text>[\w/\-\\+.$%*@?|])|(?P<colon>[ \t]*:[ \t]*)|(?P<blank>[ \t]+)",
     re.ASCII,
 )
 _WORDS = {"true": True, "false": False, "null": None}
@@ -145,6 +145,7 @@ def _mapping(text: str, at: int) -> tuple[dict[Any, Any], int]:
     at = _skip(text, at)
     while text[at : at + 1] != "}":
         key, at = _primitive(text, at, key=True)
+        at = _skip(text, at)
         if text[at : at + 1] != ":":
             raise OverrideError(f"a colon is missing at {text[at:]!r} in {text!r}")
         items[key], at = _element(text, _skip(text, at + 1))

@@ -56,8 +56,8 @@ def test_template_that_raises(tmp_path: Path) -> None:
     raising = "{{ raise_exception('only even turns') }}"
     done = planted(tmp_path, lambda model: set_json(model / "tokenizer_config.json", "chat_template", raising))
     (found,) = done.report
-    assert found.id == "ORB564"
-    assert "only even turns" in str(found.note)
+    assert found.id == "ORB447", "the rows are not even built"
+    assert "only even turns" in f"{found.message} {found.note}"
 
 
 def test_tokenizer_with_more_ids_than_the_model(tmp_path: Path) -> None:
