@@ -57,14 +57,15 @@ class SecretMissingError(Exception):
 
 
 def resolve_secrets(
-    references: Mapping[str, Mapping[str, str]], environment: Mapping[str, str] = os.environ
+    references: Mapping[str, Mapping[str, str]], environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Values by name, of references `{"environment": VARIABLE}` or `{"file": PATH}`; neither means the name itself.
 
     Raises:
         SecretMissingError: when a variable is not set, or a file cannot be read.
     """
-    return {name: _resolve(name, reference, environment) for name, reference in references.items()}
+    given = os.environ if environment is None else environment
+    return {name: _resolve(name, reference, given) for name, reference in references.items()}
 
 
 def _resolve(name: str, reference: Mapping[str, str], environment: Mapping[str, str]) -> str:
@@ -91,11 +92,12 @@ def _read(name: str, path: Path) -> str:
     return text
 
 
-def passed_environment(entries: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def passed_environment(entries: Iterable[str], environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Variables of `run.env`: `NAME=VALUE` as it stands, `NAME` from `environment` where it is set there."""
     found: dict[str, str] = {}
+    given = os.environ if environment is None else environment
     for entry in entries:
         name, mark, value = entry.partition("=")
-        if mark or name in environment:
-            found[name] = value if mark else environment[name]
+        if mark or name in given:
+            found[name] = value if mark else given[name]
     return found

@@ -12,6 +12,7 @@ in the middle of anything), and that is how a time limit can name the line that 
 from __future__ import annotations
 
 import base64
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -188,14 +189,15 @@ class Host:
         stack = self.stacks.pop(pid, None)
         if stack is None:
             return {"where": where, "status": None}
-        ended, status = os.waitpid(pid, os.WNOHANG)
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        where = self._where(pid, stack) if explain and not ended else ""
+        with contextlib.suppress(ProcessLookupError):
+            # Not waited for yet, so the group is still this one: what a session started goes too if it ended by itself.
+            os.killpg(pid, signal.SIGKILL)
         if not ended:
-            where = self._where(pid, stack) if explain else ""
-            try:
-                os.killpg(pid, signal.SIGKILL)
-            except ProcessLookupError:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            _, status = os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0)
         os.close(stack)
         return {"where": where, "status": os.waitstatus_to_exitcode(status)}
 
