@@ -3,11 +3,11 @@
 ## What it checks
 
 On `accelerator: cpu` training uses FSDP2, or FSDP, and the rollout uses transformers, with one process a replica and
-padding kept. On GPUs the rollout uses vLLM, SGLang or TensorRT-LLM.
+padding kept, and adapters are merged before they are sent. On GPUs the rollout uses vLLM, SGLang or TensorRT-LLM.
 
 ## Why it matters
 
-The other engines need CUDA kernels. On GPUs verl has no transformers rollout and stops when workers start.
+The other engines need CUDA kernels, and transformers takes whole weights, no adapters. On GPUs verl has no transformers rollout and stops when workers start.
 
 ## Bad
 
@@ -50,8 +50,16 @@ def check(plan: Plan) -> Iterator[Finding]:
         attention = plan.get("agent.model.attention")
         if str(attention).startswith("flash"):
             yield _finding("agent.model.attention", f"{attention} needs a GPU", "write sdpa, or leave it out")
+        if _sends_adapters(plan):
+            yield _finding("agent.model.lora", "transformers takes whole weights", "add merge: true to agent.model.lora")
     elif plan.get("hardware.rollout.engine") == "transformers":
         yield _finding("hardware.rollout.engine", "transformers is the CPU engine", "use vllm or sglang")
+
+
+def _sends_adapters(plan: Plan) -> bool:
+    """True when the CPU's own engine would be sent an adapter instead of weights."""
+    own = plan.get("hardware.rollout.engine") == "transformers"
+    return own and plan.experiment.agent.model.lora is not None and not plan.get("agent.model.lora.merge")
 
 
 def _finding(route: str, note: str, cure: str) -> Finding:
