@@ -7,7 +7,8 @@ padding kept, and adapters are merged before they are sent. On GPUs the rollout 
 
 ## Why it matters
 
-The other engines need CUDA kernels, and transformers takes whole weights, no adapters. On GPUs verl has no transformers rollout and stops when workers start.
+The other engines need CUDA kernels, and transformers takes whole weights, no adapters. On GPUs verl has no transformers
+rollout and stops when workers start.
 
 ## Bad
 
@@ -51,7 +52,7 @@ def check(plan: Plan) -> Iterator[Finding]:
         if str(attention).startswith("flash"):
             yield _finding("agent.model.attention", f"{attention} needs a GPU", "write sdpa, or leave it out")
         if _sends_adapters(plan):
-            yield _finding("agent.model.lora", "transformers takes whole weights", "add merge: true to agent.model.lora")
+            yield _finding("agent.model.lora", "transformers takes whole weights", "add merge: true to it")
     elif plan.get("hardware.rollout.engine") == "transformers":
         yield _finding("hardware.rollout.engine", "transformers is the CPU engine", "use vllm or sglang")
 
