@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,13 @@ def ray_without_token() -> Iterator[None]:
         os.environ.pop("RAY_AUTH_MODE", None)
     else:
         os.environ["RAY_AUTH_MODE"] = before
+
+
+def pytest_configure() -> None:
+    """Signals do what they do for a person: a parent that ignores them, as nohup does, hands that on."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 LAST = "test_site_cluster"
