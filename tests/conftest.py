@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,17 +18,6 @@ SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Built rows go to a cache of the test's own, in processes that it starts as well."""
     monkeypatch.setenv("ORBITER_CACHE", str(tmp_path_factory.getbasetemp() / f"cache-{os.urandom(6).hex()}"))
-
-
-@pytest.fixture(autouse=True)
-def ray_without_token() -> Iterator[None]:
-    """Ray's switch for tokens stays as it was: whoever connects to a server with one turns it on for the process."""
-    before = os.environ.get("RAY_AUTH_MODE")
-    yield
-    if before is None:
-        os.environ.pop("RAY_AUTH_MODE", None)
-    else:
-        os.environ["RAY_AUTH_MODE"] = before
 
 
 def pytest_configure() -> None:

@@ -13,8 +13,8 @@ from orbiter_spec.cli.run_folders import folder_of
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
 def command(run: str, follow: bool) -> None:
     """Print what verl printed in RUN, from wherever it runs."""
-    from orbiter_spec.launch.cluster.server import ClusterError
     from orbiter_spec.launch.control import log_text
+    from orbiter_spec.launch.job_server import ClusterError
 
     try:
         for text in log_text(folder_of(run), follow=follow):

@@ -37,7 +37,7 @@ def refresh(folder: RunFolder) -> tuple[Status | None, str | None]:
     from orbiter_spec.launch.cluster.follow import LOST, Ending, make_story, tell_once
     from orbiter_spec.launch.cluster.record import read_record
     from orbiter_spec.launch.cluster.run import settle
-    from orbiter_spec.launch.cluster.server import ClusterError, open_server
+    from orbiter_spec.launch.job_server import ClusterError, JobServer
 
     record, status = read_record(folder), folder.read_status()
     if record is None or record.last is None or status is None:
@@ -46,7 +46,7 @@ def refresh(folder: RunFolder) -> tuple[Status | None, str | None]:
         if not free:
             return folder.read_status(), None
         try:
-            server = open_server(record.address)
+            server = JobServer(record.address)
             job = server.job(record.last.id)
             if job is None:
                 if status.state.is_active:
@@ -73,14 +73,14 @@ def stop(folder: RunFolder, seconds: float = STOP_SECONDS) -> Answer:
 
 def _stop_job(folder: RunFolder, seconds: float) -> Answer:
     from orbiter_spec.launch.cluster.record import read_record
-    from orbiter_spec.launch.cluster.server import ClusterError, open_server
+    from orbiter_spec.launch.job_server import ClusterError, JobServer
 
     record = read_record(folder)
     if record is None or record.last is None:
         return Answer("the run was never submitted", ok=False)
     id = record.last.id
     try:
-        server = open_server(record.address)
+        server = JobServer(record.address)
         job = server.job(id)
         if job is None or job.has_ended:
             refresh(folder)
@@ -139,12 +139,12 @@ def log_text(folder: RunFolder, *, follow: bool) -> Iterator[str]:
 
 def _job_log(folder: RunFolder, follow: bool) -> Iterator[str]:
     from orbiter_spec.launch.cluster.record import read_record
-    from orbiter_spec.launch.cluster.server import open_server
     from orbiter_spec.launch.cluster.task import MARK
+    from orbiter_spec.launch.job_server import JobServer
 
     record = read_record(folder)
     assert record is not None and record.last is not None
-    server, begun = open_server(record.address), ""
+    server, begun = JobServer(record.address), ""
     if server.job(record.last.id) is None:
         yield from _file_log(folder, follow=False)
         return

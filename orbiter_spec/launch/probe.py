@@ -23,7 +23,7 @@ from importlib import resources
 from importlib.util import find_spec
 from typing import Any
 
-from orbiter_spec.launch.ray_jobs import ENDED, JobServer, JobServerError
+from orbiter_spec.launch.job_server import ClusterError, JobServer
 from orbiter_spec.launch.site_facts import Questions, Site, read_site
 
 LIMIT_SECONDS = 60.0
@@ -133,31 +133,33 @@ def _run_as_job(
     address: str, asked: Mapping[str, Any], deadline: float, runtime_env: dict[str, Any]
 ) -> Mapping[str, Any]:
     """The probe as a job, whose record is removed afterwards."""
-    server = JobServer(address)
+    server = JobServer(address, seconds=CONNECT_SECONDS)
     program = f"import base64,zlib;exec(zlib.decompress(base64.b64decode('{_encoded(probe_text())}')))"
     try:
         server.version()
-        name = server.submit(f'python3 -c "{program}" {_packed(asked)}', runtime_env)
-    except JobServerError as problem:
-        raise _NoAnswerError(str(problem)) from None
+        name = str(server.submit(f'python3 -c "{program}" {_packed(asked)}', runtime_env))
+    except ClusterError as problem:
+        raise _NoAnswerError(problem.reason) from None
     try:
         return _follow(server, name, deadline)
-    except JobServerError as problem:
-        raise _NoAnswerError(str(problem)) from None
+    except ClusterError as problem:
+        raise _NoAnswerError(problem.reason) from None
     finally:
-        with contextlib.suppress(JobServerError):
+        with contextlib.suppress(ClusterError):
             server.stop(name)
-        with contextlib.suppress(JobServerError):
+        with contextlib.suppress(ClusterError):
             server.delete(name)
 
 
 def _follow(server: JobServer, name: str, deadline: float) -> Mapping[str, Any]:
     while time.monotonic() < deadline:
         job = server.job(name)
-        if job.get("status") in ENDED:
+        if job is None:
+            raise _NoAnswerError("it forgot the job that asks its nodes")
+        if job.has_ended:
             told = _answer(server.logs(name))
             if told is None:
-                raise _NoAnswerError(_last_words(server.logs(name) or str(job.get("message", ""))))
+                raise _NoAnswerError(_last_words(server.logs(name) or job.message))
             return told
         time.sleep(POLL_SECONDS)
     raise _NoAnswerError("it takes jobs, and this one gives no answer in time")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.launch.cluster.server import ClusterError, open_server
+from orbiter_spec.launch.job_server import ClusterError, JobServer
 from orbiter_spec.launch.processes import descendants
 
 RAY = Path(sys.executable).with_name("ray")
@@ -124,7 +124,7 @@ class RayCluster:
 
     def alive(self) -> list[dict[str, Any]]:
         """Living nodes as the job server sees them."""
-        answer = open_server(self.address).get("/api/v0/nodes?detail=1")
+        answer = JobServer(self.address).get("/api/v0/nodes?detail=1")
         return [node for node in answer["data"]["result"]["result"] if node["state"] == "ALIVE"]
 
     def processes(self, number: int) -> set[int]:

@@ -23,9 +23,9 @@ from pathlib import Path
 import pytest
 
 from orbiter_spec.compiler import check
+from orbiter_spec.launch.job_server import ClusterError, JobServer
 from orbiter_spec.launch.probe import ask
 from orbiter_spec.launch.processes import descendants
-from orbiter_spec.launch.ray_jobs import JobServer, JobServerError
 from orbiter_spec.launch.site_facts import Questions
 from orbiter_spec.preflight import check_site, cluster_address
 from tests.rules.conftest import plan_of
@@ -82,9 +82,9 @@ class Cluster:
     def _wait(self, count: int) -> None:
         server, end = JobServer(self.address), time.monotonic() + START_SECONDS
         while time.monotonic() < end:
-            with contextlib.suppress(JobServerError):
+            with contextlib.suppress(ClusterError):
                 server.version()
-                found = server._call("GET", "/api/v0/nodes?detail=1")["data"]["result"]["result"]
+                found = server.get("/api/v0/nodes?detail=1")["data"]["result"]["result"]
                 if sum(node["state"] == "ALIVE" for node in found) >= count:
                     return
             time.sleep(0.5)
@@ -143,7 +143,7 @@ def test_each_node_is_asked(cluster: Cluster, tmp_path: Path) -> None:
     assert folder == str(cluster.private)
     assert "127.0.0.12" in blind or set(blind) == {"127.0.0.10", "127.0.0.11"}
     assert site.unconnected == ()
-    assert JobServer(cluster.address)._call("GET", "/api/jobs/") == []
+    assert JobServer(cluster.address).jobs() == []
 
 
 SPEC = """

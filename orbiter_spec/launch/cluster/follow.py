@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass
 
 from orbiter_spec.launch.cluster.record import JobRecord, Submission
-from orbiter_spec.launch.cluster.server import ClusterError, JobServer, JobState, UnreachableError, open_server
 from orbiter_spec.launch.cluster.story import Story
+from orbiter_spec.launch.job_server import ClusterError, JobServer, JobState, UnreachableError
 from orbiter_spec.launch.progress import Reporter
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.status import State, Status, new_status
@@ -85,7 +85,6 @@ def follow(story: Story, server: JobServer, patience_seconds: float = PATIENCE_S
                 return Ending(story.status.state, str(error), told=False)
         time.sleep(RETRY_SECONDS)
         story.reconnect()
-        server = _again(server)
 
 
 def server_forgot(server: JobServer, id: str) -> bool:
@@ -94,13 +93,6 @@ def server_forgot(server: JobServer, id: str) -> bool:
         return server.job(id) is None
     except ClusterError:
         return False
-
-
-def _again(server: JobServer) -> JobServer:
-    try:
-        return open_server(server.address)
-    except ClusterError:
-        return server
 
 
 def tell_once(story: Story, server: JobServer, job: JobState) -> Ending | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orbiter_spec.launch.cluster.server import JobServer
+from orbiter_spec.launch.job_server import JobServer
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from orbiter_spec.launch.attempt import EXIT_CODES, RunOutcome, tell
 from orbiter_spec.launch.cluster.follow import PATIENCE_SECONDS, Ending, cluster_status, follow, make_story
 from orbiter_spec.launch.cluster.parcel import ParcelError
 from orbiter_spec.launch.cluster.record import JobRecord, new_record, read_record
-from orbiter_spec.launch.cluster.server import ClusterError, JobServer, UnreachableError, open_server
 from orbiter_spec.launch.cluster.submit import as_finding, check_cluster, submit
 from orbiter_spec.launch.folder_lock import locked
+from orbiter_spec.launch.job_server import ClusterError, JobServer, UnreachableError
 from orbiter_spec.launch.metrics import merge_attempts
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
 from orbiter_spec.launch.run_folder import RunFolder
@@ -62,7 +62,7 @@ def _run(
     address = settings.cluster.address or ""
     record = read_record(folder) or new_record(address)
     try:
-        server = open_server(record.address or address)
+        server = JobServer(record.address or address)
         going_on = _going_on(server, record)
         if not going_on:
             refused = _may_start(folder, record, resume)
@@ -183,7 +183,7 @@ def _resubmit(
     end = time.monotonic() + patience
     while True:
         try:
-            server = open_server(record.address)
+            server = JobServer(record.address)
             problems = check_cluster(server, folder.compiled)
             if not problems:
                 attempt = status.attempt + 1

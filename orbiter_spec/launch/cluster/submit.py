@@ -24,8 +24,8 @@ from orbiter_spec.launch.cluster.record import (
     with_submission,
     write_record,
 )
-from orbiter_spec.launch.cluster.server import ClusterError, JobServer
 from orbiter_spec.launch.cluster.task import CARRIED_PACKAGE, TOKEN_FILE, Task
+from orbiter_spec.launch.job_server import ClusterError, JobServer
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.secrets import Scrubber, passed_environment
 from orbiter_spec.launch.settings import LaunchSettings
@@ -108,12 +108,12 @@ def submit(
         (folder.logs / "parcel.txt").write_text(parcel.listing, encoding="utf-8")
         environment = job_environment(config, settings)
         started = server.submit(
-            id,
             ENTRYPOINT,
             {"working_dir": str(parcel.path), "env_vars": environment},
-            {"orbiter_run": record.run, "name": folder.name},
+            id=id,
+            metadata={"orbiter_run": record.run, "name": folder.name},
         )
-    return record, started
+    return record, started is not None
 
 
 def make_task(

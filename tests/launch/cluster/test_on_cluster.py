@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orbiter_spec.launch.cluster.record import read_record
-from orbiter_spec.launch.cluster.server import open_server
+from orbiter_spec.launch.job_server import JobServer
 from orbiter_spec.launch.metrics import read_records
 from orbiter_spec.launch.run_folder import RunFolder, list_runs
 from orbiter_spec.launch.status import State
@@ -148,12 +148,12 @@ def readable(path: Path) -> bool:
 
 def look_for_secrets(folder: RunFolder, cluster: RayCluster, ps: str) -> None:
     """In compiled files, logs, whatever else is in the folder, what the job server says, and `ps`."""
-    server = open_server(cluster.address)
+    server = JobServer(cluster.address)
     texts = {str(path): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
-    for job in server.client.list_jobs():
-        if job.submission_id:
-            texts[f"logs of {job.submission_id}"] = server.logs(job.submission_id).encode()
-            texts[f"text of {job.submission_id}"] = str(job).encode()
+    for job in server.jobs():
+        if id := job["submission_id"]:
+            texts[f"logs of {id}"] = server.logs(id).encode()
+            texts[f"text of {id}"] = str(job).encode()
     texts["ps"] = ps.encode()
     found = {name: [key for key, value in SECRETS.items() if value.encode() in text] for name, text in texts.items()}
     assert {name: keys for name, keys in found.items() if keys} == {}

@@ -11,8 +11,8 @@ import pytest
 
 from orbiter_spec.launch.cluster.follow import cluster_status, ending, job_reason, make_story
 from orbiter_spec.launch.cluster.record import JobRecord, Submission, read_record, submission_id, write_record
-from orbiter_spec.launch.cluster.server import JobState
 from orbiter_spec.launch.cluster.task import event_line
+from orbiter_spec.launch.job_server import JobState
 from orbiter_spec.launch.metrics import read_records
 from orbiter_spec.launch.progress import Silent
 from orbiter_spec.launch.run_folder import RunFolder, create_run_folder
