@@ -163,7 +163,8 @@ def check_config(state: Compilation) -> None:
     """Compose verl's configuration and check what the language has no word for; silent while there are errors."""
     if state.target is None or state.lowered is None or not state.report.ok:
         return
-    from orbiter_spec.lower.checks import flatten, run_checks
+    from orbiter_spec.lower.checks import run_checks
+    from orbiter_spec.lower.meaning import flatten
     from orbiter_spec.lower.sayable import compose_checked
 
     lowered = state.lowered

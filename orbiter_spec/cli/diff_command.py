@@ -48,7 +48,7 @@ def as_text(found: list[Difference]) -> str:
 
 def configuration(name: str) -> dict[str, Any]:
     """The flat verl configuration behind `name`; ends the command with a reason when there is none."""
-    from orbiter_spec.lower.checks import flatten
+    from orbiter_spec.lower.meaning import flatten
 
     path = Path(name)
     for candidate in (path / "verl.yaml", path / "compiled" / "verl.yaml"):

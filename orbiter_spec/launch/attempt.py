@@ -189,7 +189,7 @@ def _settle(run: Run, session: Session | None, interrupts: Interrupts) -> RunOut
     if again:
         own = {"pid": os.getpid(), "pid_started": start_time(os.getpid())}
         _store(run, state=State.PREPARING, **ending, **own)
-        step = saved.step if saved else 0
+        step = saved.step if saved else run.attempt.from_step
         tell(run.reporter.note, f"attempt {run.attempt.number} failed: {reason}; going on from step {step}")
     else:
         _store(run, state=state, **ending)

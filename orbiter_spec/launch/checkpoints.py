@@ -37,6 +37,27 @@ def checkpoint_at(folder: Path, step: int) -> Checkpoint | None:
     return next((found for found in _steps(folder) if found.step == step), None)
 
 
+class CheckpointError(ValueError):
+    """A checkpoint that was named cannot be gone on from; the message says why."""
+
+
+def named_checkpoint(path: Path) -> Checkpoint:
+    """The checkpoint in `path`, which somebody chose.
+
+    Raises:
+        CheckpointError: when verl did not write it, or a kill cut it short.
+    """
+    match = _STEP.match(path.name)
+    if match is None:
+        raise CheckpointError(f"{path} is no checkpoint: verl's are called global_step_N")
+    found = Checkpoint(int(match[1]), path)
+    if not path.is_dir():
+        raise CheckpointError(f"the checkpoint {path} is not there")
+    if world_size(found) is not None and not is_whole(path):
+        raise CheckpointError(f"the checkpoint {path} is not whole; take the one before it")
+    return found
+
+
 def world_size(checkpoint: Checkpoint) -> int | None:
     """How many training processes wrote the policy's shards; None for formats that do not say."""
     names = (_SHARD.match(path.name) for path in (checkpoint.path / "actor").glob("model_*"))

@@ -16,13 +16,13 @@ from contextlib import contextmanager
 
 from orbiter_spec.diagnostics import Diagnostic, Report
 from orbiter_spec.launch.attempt import EXIT_CODES, Run, RunOutcome, run_attempt, tell
-from orbiter_spec.launch.checkpoints import latest_checkpoint
+from orbiter_spec.launch.checkpoints import CheckpointError
 from orbiter_spec.launch.command import verl_command
 from orbiter_spec.launch.folder_lock import locked
 from orbiter_spec.launch.log_file import LogFollower
 from orbiter_spec.launch.metrics import merge_attempts, next_attempt
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
-from orbiter_spec.launch.resume_check import changes_since, refusal, remember, told
+from orbiter_spec.launch.resume_check import refusal, remember, starting_point, told
 from orbiter_spec.launch.run_folder import STOP_FILE, RunFolder
 from orbiter_spec.launch.secrets import SecretMissingError, passed_environment, resolve_secrets
 from orbiter_spec.launch.settings import LaunchSettings, read_settings
@@ -30,7 +30,6 @@ from orbiter_spec.launch.site import check_site
 from orbiter_spec.launch.status import PROCESS_DIED, State, Status, changed, new_status
 from orbiter_spec.launch.verl_config import (
     binding_overrides,
-    checkpoints_folder,
     planned_steps,
     raised_epochs,
     read_verl_config,
@@ -162,23 +161,25 @@ def _run(
     if not problems.ok:
         reason = "; ".join(f"{found.message} ({found.help})" for found in problems if found.severity == "error")
         return _end_early(folder, reporter, status, reason, tuple(problems))
-    changes = changes_since(folder.path, folder.compiled) if resume else []
-    if changes:
-        tell(reporter.note, told(changes))
-    if refused := refusal(changes):
+    try:
+        start = starting_point(folder, config, resume)
+    except CheckpointError as error:
+        return _end_early(folder, reporter, status, str(error))
+    if start.changes:
+        tell(reporter.note, told(start))
+    if refused := refusal(start):
         return _end_early(folder, reporter, status, refused)
     remember(folder.path, folder.compiled)
     planned, per_epoch = planned_steps(folder.compiled)
     total = total_steps(config, overrides, planned)
-    checkpoint = latest_checkpoint(checkpoints_folder(config, folder)) if resume else None
-    from_step = checkpoint.step if checkpoint else 0
+    checkpoint, from_step = start.checkpoint, start.step
     if checkpoint and total is not None and checkpoint.step >= total:
         return _nothing_left(folder, reporter, status, checkpoint.step, total)
-    if resume:
+    if resume or checkpoint:
         tell(reporter.note, f"going on from step {from_step}" if checkpoint else "no whole checkpoint: starting over")
     all_overrides = [
         *binding_overrides(config, folder),
-        *(resume_overrides(checkpoint.path if checkpoint else None) if resume else []),
+        *(resume_overrides(checkpoint.path if checkpoint else None) if resume or checkpoint else []),
         *raised_epochs(config, overrides, total, per_epoch),
         *overrides,
     ]

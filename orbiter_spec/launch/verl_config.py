@@ -52,15 +52,20 @@ def read_verl_config(folder: Path) -> VerlConfig:
     Raises:
         OSError, ValueError: when there is none, or it is no mapping.
     """
+    return read_verl_file(folder / "verl.yaml")
+
+
+def read_verl_file(path: Path) -> VerlConfig:
+    """Read a configuration of verl. Raises what `read_verl_config` raises."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        values = YAML(typ="safe").load((folder / "verl.yaml").read_text(encoding="utf-8"))
+        values = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     except YAMLError as error:
-        raise ValueError(f"{folder / 'verl.yaml'} is not YAML") from error
+        raise ValueError(f"{path} is not YAML") from error
     if not isinstance(values, Mapping):
-        raise ValueError(f"{folder / 'verl.yaml'} is no mapping")
+        raise ValueError(f"{path} is no mapping")
     return VerlConfig(values)
 
 
@@ -94,6 +99,12 @@ def binding_overrides(config: VerlConfig, folder: RunFolder) -> list[str]:
 def logger_overrides(config: VerlConfig) -> list[str]:
     """The override that makes verl write its metrics to a file as well."""
     return [] if "file" in config.loggers else [f"trainer.logger=[{','.join([*config.loggers, 'file'])}]"]
+
+
+def named_start(config: VerlConfig) -> Path | None:
+    """The checkpoint that the spec begins from, or None; a relative path starts at verl's working folder."""
+    path = config.get("trainer.resume_from_path") if config.get("trainer.resume_mode") == "resume_path" else None
+    return Path(str(path)) if path else None
 
 
 def resume_overrides(checkpoint: Path | None) -> list[str]:

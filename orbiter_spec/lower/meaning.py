@@ -89,6 +89,17 @@ class Difference:
 ABSENT = "(absent)"
 
 
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted key to leaf; lists and empty mappings are leaves."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
 def meaning_of(key: str) -> Meaning:
     """What a difference at `key` means."""
     for patterns, meaning in ((NAMES, Meaning.NAMES), (SPEED, Meaning.SPEED)):

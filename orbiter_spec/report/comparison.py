@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from orbiter_spec.launch.verl_config import read_verl_config
-from orbiter_spec.lower.checks import flatten
-from orbiter_spec.lower.meaning import ABSENT, differences, meaning_of
+from orbiter_spec.lower.meaning import ABSENT, differences, flatten, meaning_of
 from orbiter_spec.report.run_view import RunView, read_json
 
 TEXT_OF_VALUE = 300

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from orbiter_spec.launch.metrics import read_records
-from orbiter_spec.launch.resume_check import Verdict, changes_since, compare, remember
-from orbiter_spec.launch.run_folder import RunFolder
+from orbiter_spec.launch.resume_check import Verdict, changes_since, compare, remember, starting_point
+from orbiter_spec.launch.run_folder import RunFolder, create_run_folder
 from orbiter_spec.launch.status import State
-from orbiter_spec.launch.verl_config import VerlConfig
+from orbiter_spec.launch.verl_config import VerlConfig, read_verl_config
 from tests.launch.conftest import Notes, launch
 
 
@@ -101,3 +102,75 @@ def test_a_resumed_run_says_what_changed_or_refuses(run_folder: RunFolder, notes
     assert "safe: ray_kwargs.ray_init.num_cpus was 5, is 6" in capsys.readouterr().out
     remember(run_folder.path, run_folder.compiled)
     assert changes_since(run_folder.path, run_folder.compiled) == []
+
+
+@pytest.fixture
+def from_another(run_folder: RunFolder, notes: Notes) -> RunFolder:
+    """A new run that begins from the second step of a run that has ended."""
+    assert launch(run_folder.path, "go").state is State.FINISHED
+    new = create_run_folder(run_folder.path.parent, "new", datetime(2026, 1, 2, 3, 4, 6))
+    shutil.copytree(run_folder.compiled, new.compiled)
+    begin_from(new, run_folder.checkpoints / "global_step_2")
+    return new
+
+
+def begin_from(run: RunFolder, path: Path) -> None:
+    """Let the compiled configuration of `run` begin from `path`."""
+    config = {"resume_mode": "resume_path", "resume_from_path": str(path)}
+    lines = [f"  {key}: {json.dumps(value)}\n" for key, value in config.items()]
+    file = run.compiled / "verl.yaml"
+    file.write_text(file.read_text().replace("trainer:\n", "trainer:\n" + "".join(lines), 1))
+
+
+def test_a_run_that_begins_from_another_is_compared_with_it(run_folder, from_another: RunFolder, capsys) -> None:
+    text = (from_another.compiled / "verl.yaml").read_text()
+    (from_another.compiled / "verl.yaml").write_text(text.replace("num_cpus: 5", "num_cpus: 6"))
+    outcome = launch(from_another.path, "go")
+    assert (outcome.state, outcome.last_step) == (State.FINISHED, 4), outcome.reason
+    assert [record["step"] for record in read_records(from_another.metrics)] == [2, 3, 4]
+    shown = capsys.readouterr().out
+    assert f"since {run_folder.path}:\n  safe: ray_kwargs.ray_init.num_cpus was 5, is 6" in shown
+    assert "going on from step 2" in shown
+
+
+def test_a_checkpoint_of_another_model_is_refused(run_folder: RunFolder, from_another: RunFolder) -> None:
+    text = (from_another.compiled / "verl.yaml").read_text()
+    (from_another.compiled / "verl.yaml").write_text(text + "actor_rollout_ref: {model: {path: b}}\n")
+    outcome = launch(from_another.path, "go")
+    assert outcome.state is State.FAILED
+    assert "actor_rollout_ref.model.path was '(absent)' and is 'b'" in outcome.reason
+    assert not from_another.log.exists()
+
+
+def test_a_failure_before_the_first_save_begins_from_the_other_run_again(from_another: RunFolder, capsys) -> None:
+    settings(from_another, retries=1)
+    assert launch(from_another.path, "raise").state is State.FAILED
+    commands = [line for line in from_another.log.read_text().splitlines() if line.startswith("# attempt")]
+    assert len(commands) == 2
+    assert all("global_step_2" in line for line in commands)
+    assert "going on from step 2" in capsys.readouterr().out
+
+
+def test_a_checkpoint_outside_of_runs_is_known_by_its_shards(from_another: RunFolder, tmp_path: Path) -> None:
+    old = starting_point(from_another, read_verl_config(from_another.compiled), resume=False).checkpoint
+    alone = tmp_path / "elsewhere" / "global_step_2"
+    shutil.copytree(old.path, alone)
+    other = VerlConfig({"trainer": {"resume_mode": "resume_path", "resume_from_path": str(alone), "nnodes": 2}})
+    [change] = starting_point(from_another, other, resume=False).changes
+    assert (change.before, change.now, change.verdict) == (1, 2, Verdict.REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("global_step_9", "is not there"), ("model", "is no checkpoint"), ("global_step_3", "is not whole")],
+)
+def test_a_checkpoint_that_cannot_be_loaded_is_refused(
+    run_folder: RunFolder, from_another: RunFolder, name: str, reason: str
+) -> None:
+    shutil.copytree(run_folder.checkpoints / "global_step_2", run_folder.checkpoints / "global_step_3")
+    (run_folder.checkpoints / "global_step_3" / "data.pt").unlink()
+    file = from_another.compiled / "verl.yaml"
+    file.write_text(file.read_text().replace("global_step_2", name))
+    outcome = launch(from_another.path, "go")
+    assert outcome.state is State.FAILED
+    assert reason in outcome.reason

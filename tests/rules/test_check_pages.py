@@ -15,8 +15,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from orbiter_spec.diagnostics import Place, Severity
-from orbiter_spec.lower.checks import CHECKS, check_id, flatten, run_checks, title
+from orbiter_spec.lower.checks import CHECKS, check_id, run_checks, title
 from orbiter_spec.lower.checks.finding import KeyFinding
+from orbiter_spec.lower.meaning import flatten
 from orbiter_spec.rules import RULES, rule_id
 
 SOUND: dict[str, Any] = {

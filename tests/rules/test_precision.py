@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orbiter_spec.diagnostics import Severity
-from orbiter_spec.lower.checks import flatten
+from orbiter_spec.lower.meaning import flatten
 from orbiter_spec.rules import RULES
 from tests.rules.conftest import findings_of, merge, plan_of
 from tests.rules.recall_cases import SPECS

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orbiter_spec.launch.checkpoints import latest_checkpoint
+from orbiter_spec.launch.checkpoints import Checkpoint, CheckpointError, latest_checkpoint, named_checkpoint
 from orbiter_spec.launch.cluster.task import TOKEN_FILE, Task, event_line
 from orbiter_spec.launch.failure import explain_failure, is_worth_another_try
 from orbiter_spec.launch.metrics import MetricsFile, next_attempt
@@ -73,7 +73,7 @@ def main() -> int:
         prepare(driver)
         with locked(driver.output / OWN_LOGS / ".lock"):
             return run(driver)
-    except (RefusedError, SecretMissingError, OSError) as error:
+    except (RefusedError, CheckpointError, SecretMissingError, OSError) as error:
         reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
         driver.say("ended", state="failed", reason=reason, step=0, resumable_step=None, code=None)
         return 1
@@ -136,8 +136,7 @@ def run(driver: Driver) -> int:
     """Attempts, until one ends well or none is left."""
     task = driver.task
     for number in range(task.attempt, task.attempt + task.retries + 1):
-        resume = task.resume or number > task.attempt
-        saved = latest_checkpoint(driver.output / task.checkpoints) if resume else None
+        saved = starting_point(driver, resume=task.resume or number > task.attempt)
         from_step = saved.step if saved else 0
         if task.total_steps is not None and from_step >= task.total_steps:
             driver.say("ended", state="finished", reason=None, step=from_step, resumable_step=from_step, code=0)
@@ -156,6 +155,13 @@ def run(driver: Driver) -> int:
             return 1
         time.sleep(BACKOFF_SECONDS)
     return 1
+
+
+def starting_point(driver: Driver, resume: bool) -> Checkpoint | None:
+    """The run's own last whole checkpoint, else the one that the spec begins from. Raises CheckpointError."""
+    own = latest_checkpoint(driver.output / driver.task.checkpoints) if resume else None
+    named = driver.task.resume_from
+    return own or (named_checkpoint(driver.here / named) if named else None)
 
 
 def attempt(driver: Driver, from_step: int, checkpoint: Path | None) -> tuple[int | None, str, int]:

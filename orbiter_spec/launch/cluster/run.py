@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from orbiter_spec.diagnostics import Diagnostic, Report
 from orbiter_spec.launch.attempt import EXIT_CODES, RunOutcome, tell
+from orbiter_spec.launch.checkpoints import CheckpointError
 from orbiter_spec.launch.cluster.follow import PATIENCE_SECONDS, Ending, cluster_status, follow, make_story
 from orbiter_spec.launch.cluster.parcel import ParcelError
 from orbiter_spec.launch.cluster.record import JobRecord, new_record, read_record
@@ -19,6 +20,7 @@ from orbiter_spec.launch.folder_lock import locked
 from orbiter_spec.launch.job_server import ClusterError, JobServer, UnreachableError
 from orbiter_spec.launch.metrics import merge_attempts
 from orbiter_spec.launch.progress import Reporter, Silent, closing_lines
+from orbiter_spec.launch.resume_check import refusal, remember, starting_point, told
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.settings import LaunchSettings, read_settings
 from orbiter_spec.launch.status import State, Status, changed
@@ -65,7 +67,7 @@ def _run(
         server = JobServer(record.address or address)
         going_on = _going_on(server, record)
         if not going_on:
-            refused = _may_start(folder, record, resume)
+            refused = _may_start(folder, record, resume) or _does_not_fit(folder, config, reporter, resume)
             problems = [refused] if refused else _room(server, folder)
             if not Report.of(problems).ok:
                 return _refused(reporter, *problems)
@@ -102,6 +104,22 @@ def _may_start(folder: RunFolder, record: JobRecord, resume: bool) -> Diagnostic
     )
 
 
+def _does_not_fit(folder: RunFolder, config: VerlConfig, reporter: Reporter, resume: bool) -> Diagnostic | None:
+    """Say what changed since the checkpoint was made, and refuse one that cannot be loaded.
+
+    Checkpoints that only the cluster sees are looked at there, where nothing is known of their configuration.
+    """
+    try:
+        start = starting_point(folder, config, resume)
+    except CheckpointError as error:
+        tell(reporter.note, f"{error} from here; the cluster will look")
+        return None
+    if start.changes:
+        tell(reporter.note, told(start))
+    reason = refusal(start)
+    return Diagnostic("ORB539", reason, help="start a new run, or put the configuration back") if reason else None
+
+
 def _start(
     server: JobServer,
     folder: RunFolder,
@@ -123,6 +141,7 @@ def _start(
     if before is not None and record.last:
         status = changed(status, started_at=before.started_at, step=before.step, resumable_step=before.resumable_step)
     folder.write_status(status)
+    remember(folder.path, folder.compiled)
     record, started = submit(
         server,
         folder,

@@ -33,6 +33,7 @@ from orbiter_spec.launch.verl_config import (
     OUTPUT_KEYS,
     VerlConfig,
     logger_overrides,
+    named_start,
     planned_steps,
     raised_epochs,
     total_steps,
@@ -145,6 +146,7 @@ def make_task(
         overrides=[*logger_overrides(config), *raised_epochs(config, overrides, total, per_epoch), *overrides],
         secrets=settings.secrets,
         on_cpu=config.get("trainer.device") == "cpu",
+        resume_from=str(named_start(config) or ""),
     )
 
 

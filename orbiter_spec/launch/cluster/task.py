@@ -24,6 +24,7 @@ class Task:
 
     `folder` is where output goes on the cluster, or empty: then the run folder itself where the cluster sees it (it
     holds the file TOKEN_FILE with `run`), else `~/orbiter-runs/NAME`. `attempt` is the number of the first attempt.
+    `resume_from` is the checkpoint that the spec begins from, or empty.
     """
 
     run: str
@@ -41,6 +42,7 @@ class Task:
     silence_seconds: float | None = 1800.0
     grace_seconds: float = 2.0
     on_cpu: bool = False
+    resume_from: str = ""
 
     def write(self, folder: Path) -> None:
         """Write TASK_FILE into `folder`."""

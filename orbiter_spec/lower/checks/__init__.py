@@ -108,17 +108,6 @@ def title(check: ModuleType) -> str:
     return (check.__doc__ or "").strip().splitlines()[0]
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Dotted key to leaf; lists and empty mappings are leaves."""
-    flat: dict[str, Any] = {}
-    for name, value in config.items():
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{prefix}{name}.")
-        else:
-            flat[f"{prefix}{name}"] = value
-    return flat
-
-
 def run_checks(settings: Mapping[str, Any], place_of: Callable[[str], Place | None]) -> Iterator[Diagnostic]:
     """Every finding of every check on the flat, resolved `settings`; `place_of` gives a key's place in the spec."""
     for check in CHECKS:
