@@ -1,4 +1,7 @@
-"""`orbiter-spec explain`: a rule's page, a verl key's value and where it comes from, or the keys a field sets."""
+"""`orbiter-spec explain`: a rule's page, a verl key's value and where it comes from, or the keys a field sets.
+
+With a spec it tells values and places; without one, what a word means.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("subject", metavar="SPEC|RULE")
+@click.argument("subject", metavar="RULE|FIELD|KEY|SPEC")
 @click.argument("name", required=False, metavar="[KEY|FIELD]")
 @set_option
 def command(subject: str, name: str | None, sets: tuple[str, ...]) -> None:
-    """Explain a rule (ORB201), a verl key of SPEC, or a field of SPEC."""
+    """Explain a rule (ORB201), a field or a verl key; after a SPEC, what the field or the key is there."""
     if name is None:
-        page = rule_page(subject.upper())
-        if page is None:
-            raise click.UsageError(f"{subject} is no rule; for a spec, name a verl key or a field as well")
-        click.echo(page)
+        click.echo(_without_spec(subject))
         return
     from orbiter_spec.compiler import check
 
@@ -40,6 +40,21 @@ def command(subject: str, name: str | None, sets: tuple[str, ...]) -> None:
         click.echo(f"error: {name} is neither a field of the language nor a verl key{hint}", err=True)
         stop(Exit.USAGE)
     click.echo("\n".join(lines))
+
+
+def _without_spec(subject: str) -> str:
+    """The page of a rule or the lines about a word; UsageError when it is neither."""
+    from orbiter_spec.cli.explain_word import explain_word, nearest_word
+
+    page = rule_page(subject.upper())
+    if page is not None:
+        return page
+    lines = explain_word(subject)
+    if lines is None:
+        close = nearest_word(subject)
+        hint = f"; did you mean {close}?" if close else "; for a spec, name a field or a key as well"
+        raise click.UsageError(f"{subject} is no rule, no field and no verl key{hint}")
+    return "\n".join(lines)
 
 
 def rule_page(rule: str) -> str | None:

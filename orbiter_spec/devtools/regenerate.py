@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from orbiter_spec.devtools.differences import page as differences_page
+from orbiter_spec.devtools.field_pages import field_files
 from orbiter_spec.devtools.readme import readme_file
 from orbiter_spec.devtools.rule_pages import rule_files
 from orbiter_spec.spec.schema import generate_schema, schema_text
@@ -19,7 +20,13 @@ def schema_files() -> dict[str, str]:
     return {"schemas/experiment.schema.json": text, "orbiter_spec/spec/experiment.schema.json": text}
 
 
-GENERATORS: tuple[Callable[[], dict[str, str]], ...] = (schema_files, rule_files, readme_file, differences_page)
+GENERATORS: tuple[Callable[[], dict[str, str]], ...] = (
+    schema_files,
+    rule_files,
+    field_files,
+    readme_file,
+    differences_page,
+)
 
 
 def generated() -> dict[str, str]:
