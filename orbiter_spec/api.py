@@ -5,22 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from orbiter_spec.compiler import Compilation, CompiledFolder, check, compile_spec
+from orbiter_spec.compilation import Compilation, SpecError
+from orbiter_spec.compiler import CompiledFolder, check, compile_spec
 from orbiter_spec.diagnostics import Report
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.spec.experiment import Experiment
 
+__all__ = ["SpecError", "compile", "load", "plan", "run", "validate"]
+
 PathLike = str | os.PathLike[str]
-
-
-class SpecError(ValueError):
-    """A spec that cannot be used; `report` holds every finding."""
-
-    def __init__(self, report: Report) -> None:
-        from orbiter_spec.diagnostics.text import render
-
-        super().__init__(render(report))
-        self.report = report
 
 
 def _checked(spec: PathLike, sets: Sequence[str]) -> Compilation:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orbiter_spec import __version__
+from orbiter_spec.compilation import origin_place
 from orbiter_spec.data.agent_parts import PACKAGE
 from orbiter_spec.data.inputs import MODEL_FOLDER, Inputs
 from orbiter_spec.data.reward_parts import reward_packages
@@ -23,7 +24,7 @@ from orbiter_spec.lower.files import as_json, config_files, launch_file, origins
 from orbiter_spec.plan.report import plan_json
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
     from orbiter_spec.plan.model import Plan
 
 AGENT_FOLDER = "agent"
@@ -36,8 +37,6 @@ def assemble(state: Compilation, stage: Path, *, ask: bool = False) -> tuple[tup
 
     With `ask`, models that rows are waiting for are asked.
     """
-    from orbiter_spec.compiler import origin_place
-
     assert state.plan is not None and state.target is not None and state.lowered is not None
     assert state.inputs is not None and state.rows is not None and state.config is not None
     problems = write_rows(state.rows, stage, ask=ask)

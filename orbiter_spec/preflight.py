@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orbiter_spec.compilation import apply_ignores, output_root
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.launch.probe import LIMIT_SECONDS, ask
 from orbiter_spec.launch.site import check_site as check_machine
@@ -22,7 +23,7 @@ from orbiter_spec.lower.files import RAY_ADDRESS
 from orbiter_spec.rules.site import run_site_rules
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
     from orbiter_spec.plan.model import Plan
 
 PACKAGES = ("verl", "ray", "torch", "transformers", "TransferQueue")
@@ -78,7 +79,7 @@ def check_site(
         return []
     if address is None:
         cpus = state.plan.demand.cpus if state.plan.demand else None
-        own = check_machine(VerlConfig(state.config), folder or _output(state), cpus)
+        own = check_machine(VerlConfig(state.config), folder or output_root(state), cpus)
         if any(found.severity is Severity.ERROR for found in own):
             return own
         return [*own, *_ask(state, None, limit_seconds, None, folder)]
@@ -102,8 +103,6 @@ def add_site_findings(
     state: Compilation, *, limit_seconds: float = LIMIT_SECONDS, environment: Mapping[str, str] = os.environ
 ) -> None:
     """Add what `check_site` says to the findings of `state`, less what a comment in the spec silences."""
-    from orbiter_spec.compiler import apply_ignores
-
     before = state.findings
     state.findings = check_site(state, limit_seconds=limit_seconds, environment=environment)
     state.findings = [*before, *apply_ignores(state)]
@@ -118,7 +117,7 @@ def questions_of(state: Compilation, folder: Path | None = None, *, on_cluster: 
     assert plan is not None
     named = plan.path("run.checkpoint.folder")
     stated = str(named if named and os.path.isabs(str(named)) else folder or plan.get("hardware.cluster.folder") or "")
-    saved = stated or ("" if on_cluster else str(_output(state)))
+    saved = stated or ("" if on_cluster else str(output_root(state)))
     paths = dict(_paths(plan))
     return Questions(
         packages=_packages(plan),
@@ -129,12 +128,6 @@ def questions_of(state: Compilation, folder: Path | None = None, *, on_cluster: 
         models=tuple(dict.fromkeys(path for route, path in paths.items() if route in MODEL_ROUTES and _is_name(path))),
         ports=tuple(_ports(plan)),
     )
-
-
-def _output(state: Compilation) -> Path:
-    from orbiter_spec.runner import output_root
-
-    return output_root(state)
 
 
 def _packages(plan: Plan) -> tuple[str, ...]:

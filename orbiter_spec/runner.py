@@ -18,7 +18,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orbiter_spec.compiler import Compilation, check, write_compiled
+from orbiter_spec.compilation import Compilation, SpecError, output_root
+from orbiter_spec.compiler import check, write_compiled
 from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
 from orbiter_spec.launch.lock import drift, home_of, write_lock
 from orbiter_spec.launch.run_folder import RunFolder, create_run_folder, list_runs
@@ -95,12 +96,6 @@ def refuse_absent(state: Compilation) -> list[Diagnostic]:
     ]
 
 
-def output_root(state: Compilation) -> Path:
-    """`run.output`, relative to the spec that says it or else to the spec itself."""
-    assert state.plan is not None and state.document is not None
-    return (state.document.base(("run", "output")) / Path(str(state.plan.get("run.output"))).expanduser()).resolve()
-
-
 def keep_spec(state: Compilation, folder: RunFolder) -> None:
     """Copy the spec and what it extends, side by side."""
     assert state.document is not None
@@ -158,7 +153,6 @@ def start_run(
     Raises:
         SpecError: when the spec has errors; nothing was started.
     """
-    from orbiter_spec.api import SpecError
     from orbiter_spec.launch.start import start
 
     prepared = find_run(spec, sets=sets, target=target) if resume else prepare_run(spec, sets=sets, target=target)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from orbiter_spec.compiler import Compilation, check
+from orbiter_spec.compilation import Compilation
+from orbiter_spec.compiler import check
 from orbiter_spec.lower.target import load_target
 from orbiter_spec.plan.algorithms import PRESETS
 from tests.conftest import SPECS

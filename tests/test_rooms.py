@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,19 @@ KNOWS: dict[str, set[str]] = {
     "launch": {"lower", "plan", "diagnostics"},
     "report": {"launch", "lower", "diagnostics"},
     "train": {"api", "data", "runtime", "launch", "diagnostics"},
-    "trial": {"assemble", "compiler", "data", "spec", "source", "diagnostics"},
-    "rehearse": {"compiler", "runner", "trial", "launch", "runtime", "plan", "data", "spec", "diagnostics"},
+    "trial": {"assemble", "compilation", "compiler", "data", "spec", "source", "diagnostics"},
+    "rehearse": {
+        "compilation",
+        "compiler",
+        "runner",
+        "trial",
+        "launch",
+        "runtime",
+        "plan",
+        "data",
+        "spec",
+        "diagnostics",
+    },
 }
 HEAVY = {"torch", "ray", "verl", "hydra", "omegaconf", "pandas", "transformers", "matplotlib", "datasets"}
 
@@ -75,3 +87,29 @@ def test_only_the_runtime_imports_heavy_packages_when_loaded(path: Path) -> None
 def test_every_room_is_in_the_table() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
     assert rooms - {"cli", "devtools"} <= set(KNOWS)
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name; a package is its `__init__`."""
+    paths = {path.relative_to(PACKAGE.parent).with_suffix(""): path for path in PACKAGE.rglob("*.py")}
+    return {".".join(path.parts).removesuffix(".__init__"): file for path, file in paths.items()}
+
+
+def imported(path: Path, known: set[str]) -> set[str]:
+    """The modules among `known` that `path` takes something from, wherever in the file."""
+    found = {module for module in imports(path) if module in known}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} & known
+    return found
+
+
+def test_no_module_needs_one_that_needs_it() -> None:
+    """A package may re-export what is inside it; nothing else goes in a circle."""
+    known = modules()
+    graph = {
+        name: {other for other in imported(path, set(known)) if not name.startswith(f"{other}.")}
+        for name, path in known.items()
+        if path.name != "__init__.py"
+    }
+    TopologicalSorter(graph).prepare()

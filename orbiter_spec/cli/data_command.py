@@ -13,7 +13,7 @@ from orbiter_spec.cli.options import set_option
 from orbiter_spec.cli.output import Exit, fails, print_report, stop
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
     from orbiter_spec.data.request import BuildResult, DatasetRequest
 
 style_option = click.option(

@@ -26,7 +26,7 @@ def command(spec: str, checkpoint: str | None, style: str, sets: tuple[str, ...]
     """Score the validation rows of SPEC with its rewards, and say how sure each mean is."""
     from orbiter_spec.diagnostics import Report
     from orbiter_spec.evaluation import evaluate
-    from orbiter_spec.launch.progress import make_reporter
+    from orbiter_spec.launch.reporters import make_reporter
 
     gc.enable()
     found = evaluate(spec, checkpoint=checkpoint, sets=sets, target=target, reporter=make_reporter(sys.stderr))

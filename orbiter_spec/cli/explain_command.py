@@ -15,7 +15,7 @@ from orbiter_spec.cli.options import set_option
 from orbiter_spec.cli.output import Exit, print_report, stop
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
 
 
 @click.command()

@@ -24,7 +24,7 @@ def command(spec: str, steps: int, workers: int, no_run: bool, style: str, sets:
     environment, algorithm and loss are the spec's own.
     """
     from orbiter_spec.cli.rehearse_view import as_json, as_text
-    from orbiter_spec.launch.progress import make_reporter
+    from orbiter_spec.launch.reporters import make_reporter
     from orbiter_spec.launch.status import State
     from orbiter_spec.rehearse.rehearsal import rehearse
 

@@ -11,7 +11,7 @@ from orbiter_spec.cli.options import set_option, target_option
 from orbiter_spec.cli.output import Exit, fails, print_report, stop
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
     from orbiter_spec.trial.findings import Row
 
 SCORE_COLUMNS = {"gold": "right", "empty": "empty", "repeated": "repeated", "truncated": "half", "shuffled": "other's"}

@@ -89,7 +89,7 @@ def show(run: str, kind: str, resume: bool) -> NoReturn:
 def go(run: str, *, resume: bool, detach: bool) -> None:
     """Start the run folder `run`, print what stands in the way, and end with the run's exit code."""
     from orbiter_spec.diagnostics import Report
-    from orbiter_spec.launch.progress import make_reporter
+    from orbiter_spec.launch.reporters import make_reporter
     from orbiter_spec.launch.run_folder import RunFolder
     from orbiter_spec.launch.start import start
 

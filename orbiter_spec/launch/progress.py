@@ -162,16 +162,6 @@ class PlainReporter:
         """Nothing moves."""
 
 
-def make_reporter(stream: IO[str] | None = None) -> Reporter:
-    """A live reporter for a terminal, a plain one for anything else."""
-    stream = stream or sys.stdout
-    if not stream.isatty():
-        return PlainReporter(stream)
-    from orbiter_spec.launch.live import LiveReporter
-
-    return LiveReporter(stream)
-
-
 def closing_lines(folder: Path, log: Path, state: str, reason: str | None, plot: str, notes: list[str]) -> str:
     """What stands at the end of a run: plot, state with its reason, where things are."""
     lines = [plot] if plot else []

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.compiler import Compilation
+from orbiter_spec.compilation import Compilation
 from orbiter_spec.data.rows import TRAIN_FILE
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
 from orbiter_spec.runtime.agent.client import Host, UserCodeError

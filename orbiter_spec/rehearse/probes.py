@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from orbiter_spec.compiler import Compilation
+from orbiter_spec.compilation import Compilation
 from orbiter_spec.data.rows import TRAIN_FILE
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.plan.model_facts import find_config

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orbiter_spec.compiler import Compilation, check
+from orbiter_spec.compilation import Compilation, output_root
+from orbiter_spec.compiler import check
 from orbiter_spec.diagnostics import Diagnostic, Report, Severity
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.status import State
@@ -16,7 +17,7 @@ from orbiter_spec.rehearse.model import ModelError, SmallModel, make_small_model
 from orbiter_spec.rehearse.outcome import Outcome, read_outcome
 from orbiter_spec.rehearse.probes import Asked, probe_tokens
 from orbiter_spec.rehearse.shrink import STEPS, Change, Shrunk, shrink
-from orbiter_spec.runner import output_root, prepare_run
+from orbiter_spec.runner import prepare_run
 from orbiter_spec.trial.report import Tried, try_rewards
 
 if TYPE_CHECKING:

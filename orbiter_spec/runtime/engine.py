@@ -27,7 +27,7 @@ from verl.workers.engine.base import EngineRegistry
 from verl.workers.engine.fsdp import transformer_impl
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead, FSDPEngineWithValueHead
 
-from orbiter_spec.runtime.patches import require
+from orbiter_spec.runtime.moved import require
 from orbiter_spec.runtime.threads import set_threads
 
 FLASH_ATTENTION, CPU_ATTENTION = "flash_attention_2", "sdpa"

@@ -25,6 +25,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from orbiter_spec.runtime.moved import moved, require
+
 ROLLOUT_NAME = "hf"
 ROLLOUT_CLASS = "orbiter_spec.runtime.transformers_rollout.TransformersRollout"
 
@@ -86,18 +88,6 @@ COMPLETIONS: dict[str, Callable[[ModuleType], None]] = {
     "verl.workers.rollout.router": route_by_prompt,
     "verl.trainer.ppo.v1.agent_loop_tq": keep_errors,
 }
-
-
-def require(module: ModuleType, name: str) -> Any:
-    """The attribute `name` of a verl module, or an error that says what moved."""
-    if not hasattr(module, name):
-        raise moved(module, name)
-    return getattr(module, name)
-
-
-def moved(module: ModuleType, name: str) -> ImportError:
-    """The error for a verl whose code is not the one this package was written against."""
-    return ImportError(f"orbiter-spec's CPU engine expects {name} in {module.__name__}; this verl does not have it")
 
 
 class AfterImport(MetaPathFinder):

@@ -12,7 +12,7 @@ from typing import Any
 
 from verl.workers.rollout.vllm_rollout.utils import vLLMColocateWorkerExtension
 
-from orbiter_spec.runtime.patches import require
+from orbiter_spec.runtime.moved import require
 
 
 def keep_weights() -> None:

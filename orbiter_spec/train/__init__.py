@@ -31,10 +31,10 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "BatchInferenceManager",
         "InferenceEngine",
         "InferenceError",
-        "InferenceOutput",
         "MultiTurnInferenceEngine",
         "create_inference_engine",
     ),
+    "inference_output": ("InferenceOutput",),
     "lifecycle": ("TrainConfig", "TrainMetrics", "Trainer", "TrainerError", "TrainerState"),
     "reward_spec": ("RewardSpec",),
     "synthesis": (

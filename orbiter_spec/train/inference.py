@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:
-    import numpy
+from orbiter_spec.train.inference_output import InferenceOutput, stack
 
+if TYPE_CHECKING:
     from orbiter_spec.train.environments import Trajectory
 
 Message = dict[str, str]
@@ -24,18 +24,6 @@ BACKENDS = ("vllm", "sglang", "transformers")
 
 class InferenceError(RuntimeError):
     """An engine cannot be made or used; the message says what is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceOutput:
-    """Answers in the order of their prompts.
-
-    `tokens` are the answers' token ids, int64 of shape [prompts, longest answer], filled up at the end with `pad_id`.
-    """
-
-    sequences: list[str]
-    tokens: numpy.ndarray[Any, Any]
-    pad_id: int
 
 
 class InferenceEngine(Protocol):
@@ -92,17 +80,6 @@ class BatchInferenceManager:
             stack([row for part in parts for row in part.tokens.tolist()], parts[0].pad_id),
             parts[0].pad_id,
         )
-
-
-def stack(rows: Sequence[Sequence[int]], pad_id: int) -> numpy.ndarray[Any, Any]:
-    """Token ids as int64 of shape [rows, longest row], filled up at the end with `pad_id`."""
-    import numpy
-
-    longest = max((len(row) for row in rows), default=0)
-    table = numpy.full((len(rows), longest), pad_id, dtype=numpy.int64)
-    for index, row in enumerate(rows):
-        table[index, : len(row)] = row
-    return table
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from orbiter_spec.train.inference import InferenceOutput, stack
+from orbiter_spec.train.inference_output import InferenceOutput, stack
 
 
 class VllmEngine:

@@ -17,7 +17,7 @@ from orbiter_spec.trial.findings import TOTAL, Row, find, table
 from orbiter_spec.trial.scoring import JUDGES_AT_ONCE, read_rows, score, write_rewards
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
 
 ROLLOUT_ANSWERS = 512
 

@@ -18,7 +18,7 @@ from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.trial.answers import Sample
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
 
 PROGRAM = Path(__file__).resolve().parent.parent / "runtime" / "reward_trial.py"
 JUDGES_AT_ONCE = 8

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from orbiter_spec.compiler import Compilation, CompiledFolder, check, compile_spec, write_compiled
+from orbiter_spec.compilation import Compilation
+from orbiter_spec.compiler import CompiledFolder, check, compile_spec, write_compiled
 from orbiter_spec.diagnostics import Severity
 from tests.data.teacher_server import teacher_server
 from tests.data.test_run_records import ROWS, a_run, asked, record

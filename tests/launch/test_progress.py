@@ -14,8 +14,9 @@ import pytest
 from orbiter_spec.launch.live import LiveReporter
 from orbiter_spec.launch.log_file import PHASES, LogFollower, phase_in
 from orbiter_spec.launch.plot import draw, write_image
-from orbiter_spec.launch.progress import Pace, PlainReporter, duration, make_reporter, number
+from orbiter_spec.launch.progress import Pace, PlainReporter, duration, number
 from orbiter_spec.launch.reading import Reading
+from orbiter_spec.launch.reporters import make_reporter
 
 
 @pytest.mark.parametrize(

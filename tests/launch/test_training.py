@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LAUNCH = """\
 import sys
 from orbiter_spec.launch.local import run_local
-from orbiter_spec.launch.progress import make_reporter
+from orbiter_spec.launch.reporters import make_reporter
 from orbiter_spec.launch.run_folder import RunFolder
 outcome = run_local(RunFolder.at(sys.argv[1]), reporter=make_reporter(), overrides=sys.argv[2:])
 sys.exit(outcome.exit_code)

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from orbiter_spec.cli import main
-from orbiter_spec.compiler import Compilation, check
+from orbiter_spec.compilation import Compilation
+from orbiter_spec.compiler import check
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.lower.compose import compose, minimal_overrides
 from orbiter_spec.lower.target import TARGET_VERSIONS, load_target

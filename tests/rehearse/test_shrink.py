@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orbiter_spec.compiler import Compilation, check
+from orbiter_spec.compilation import Compilation
+from orbiter_spec.compiler import check
 from orbiter_spec.rehearse.shrink import Shrunk, shrink
 
 SPECS = sorted(Path("specs").resolve().glob("*.yaml"))
