@@ -30,7 +30,7 @@ def _head(plan: dict[str, Any], width: int) -> Iterator[str]:
     where = f"{_count(hardware['nodes'], 'node')} x {hardware['gpus_per_node']} {hardware['accelerator'] or 'GPU'}"
     if hardware["accelerator"] == "cpu":
         where = f"this machine's CPU, {_count(hardware['gpus_per_node'], 'worker')}"
-    yield f"{plan['name']}: {plan['algorithm']} on {where}, {hardware['mode']}"
+    yield f"{plan['name']}: {plan['algorithm']} on {where}{_further(plan)}, {hardware['mode']}"
     facts = model["facts"]
     if facts is None:
         yield f"  model    {model['path']}: sizes unknown, so nothing is decided from them"
@@ -44,6 +44,12 @@ def _head(plan: dict[str, Any], width: int) -> Iterator[str]:
         yield f"  model    {model['path']}: {size} parameters{active}, from {facts['source']}"
     yield f"  train    {hardware['train_engine']}{_parallel(hardware['train_parallel'])}"
     yield f"  rollout  {hardware['rollout_engine']}{_parallel(hardware['rollout_parallel'])}"
+
+
+def _further(plan: dict[str, Any]) -> str:
+    """The pools beyond the training pool, which is the first."""
+    nodes = [(len(_drawn_nodes(pool)), pool["gpus_per_node"], pool["roles"][0]) for pool in plan["pools"][1:]]
+    return "".join(f" and {_count(count, 'node')} x {gpus} for {role}" for count, gpus, role in nodes)
 
 
 def _parallel(sizes: dict[str, int]) -> str:
