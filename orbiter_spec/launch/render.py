@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from orbiter_spec.launch.cluster.record import new_record
 from orbiter_spec.launch.cluster.submit import ENTRYPOINT, job_environment, known_secrets, make_task
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.secrets import Scrubber
-from orbiter_spec.launch.settings import LaunchSettings, read_settings
+from orbiter_spec.launch.settings import ClusterSettings, LaunchSettings, read_settings
 from orbiter_spec.launch.verl_config import VerlConfig, read_verl_config
 
 KINDS = {
@@ -104,6 +104,7 @@ def facts(folder: RunFolder, kind: str, settings: LaunchSettings, config: VerlCo
     cpus = max(max(pool.processes_per_node) * pool.cpus_per_process for pool in asked.pools)
     single = sum(group.actors * group.cpus_per_actor for group in asked.groups)
     variables = job_environment(config, settings)
+    refuse_lines(folder, settings.cluster)
     return {
         "job": job_name(folder.name),
         "nodes": nodes,
@@ -116,12 +117,20 @@ def facts(folder: RunFolder, kind: str, settings: LaunchSettings, config: VerlCo
         "folder": settings.cluster.folder
         or ("~/orbiter-runs" if kind in ("kuberay", "skypilot") else str(folder.path)),
         "parcel": str(folder.path / PARCEL_FOLDER),
-        "output": str(folder.logs / "slurm-%j.log"),
+        "output": f"{folder.logs}/".replace("%", "%%") + "slurm-%j.log",
         "variables": variables,
         "secrets": sorted(settings.secrets),
         "entrypoint": ENTRYPOINT,
         "archive": archive(parcel) if kind == "kuberay" else "",
     }
+
+
+def refuse_lines(folder: RunFolder, cluster: ClusterSettings) -> None:
+    """Values stand in comments and in options of one line: what begins a new one would be run. Raises RenderError."""
+    values = {f"hardware.cluster.{one.name}": getattr(cluster, one.name) for one in fields(cluster)}
+    for name, value in {**values, "the run folder's path": str(folder.path)}.items():
+        if isinstance(value, str) and not value.isprintable():
+            raise RenderError(f"{name} holds a line break or another control character: {value!r}")
 
 
 def job_name(name: str) -> str:

@@ -1,4 +1,8 @@
-"""Rendered launchers, against SkyPilot's own schema, bash, Slurm's option names and KubeRay's fields."""
+"""Rendered launchers, against SkyPilot's schema, Kubernetes' schema of a pod, KubeRay's fields, bash, sbatch's options.
+
+What `skypilot.json` and `kuberay.json` are made of stands in their `source`. sbatch itself is not asked: Slurm's client
+refuses to start without a configured controller.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import base64
 import io
 import json
 import re
+import shlex
 import subprocess
 import zipfile
 from datetime import datetime
@@ -25,15 +30,13 @@ from orbiter_spec.launch.run_folder import RunFolder, create_run_folder
 
 SPECS = Path(__file__).resolve().parents[3] / "specs"
 SKYPILOT = json.loads(Path(__file__).with_name("skypilot.json").read_text(encoding="utf-8"))
+KUBERAY = json.loads(Path(__file__).with_name("kuberay.json").read_text(encoding="utf-8"))
 SLURM = {
-    "job-name", "nodes", "ntasks-per-node", "cpus-per-task", "gpus-per-node", "exclusive", "output", "partition",
-    "account", "time",
+    "job-name": r"[a-z][a-z0-9-]*", "nodes": r"\d+", "ntasks-per-node": "1", "cpus-per-task": r"\d+",
+    "gpus-per-node": r"\d+", "exclusive": None, "output": r".+%j\.log", "partition": ".+", "account": ".+",
+    "time": r"\d+",
 }  # fmt: skip
-RAYJOB = {
-    "entrypoint", "submissionMode", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "activeDeadlineSeconds",
-    "runtimeEnvYAML", "rayClusterSpec",
-}  # fmt: skip
-WORKERS = {"groupName", "replicas", "minReplicas", "maxReplicas", "rayStartParams", "template"}
+"""sbatch's options as its manual has them, with what their values look like; None for an option without one."""
 SETS = [
     "hardware.cluster.kind=slurm",
     "hardware.cluster.queue=gpu queue",
@@ -75,13 +78,20 @@ def test_shell_launchers_are_shell_and_say_every_value_whole(two_nodes: RunFolde
 
 
 def test_slurm_options_are_slurms(two_nodes: RunFolder) -> None:
-    lines = [line for line in render(two_nodes, "slurm").text.splitlines() if line.startswith("#SBATCH")]
+    text = render(two_nodes, "slurm").text.splitlines()
+    assert text[0].startswith("#!")
+    lines = [line for line in text if line.startswith("#SBATCH")]
+    commands = (number for number, line in enumerate(text) if line.strip() and not line.startswith("#"))
+    assert max(map(text.index, lines)) < next(commands), "sbatch reads no option after the first command"
     found = {}
     for line in lines:
-        match = re.fullmatch(r"#SBATCH --([a-z-]+)(?:=(.+))?", line)
-        assert match, line
-        found[match[1]] = match[2]
-    assert set(found) <= SLURM
+        [word] = shlex.split(line.removeprefix("#SBATCH "))
+        name, mark, value = word.removeprefix("--").partition("=")
+        assert name in SLURM, line
+        assert name not in found, line
+        assert re.fullmatch(SLURM[name], value) if SLURM[name] else not mark, line
+        found[name] = value
+    assert found["partition"] == "gpu queue"
     assert (found["nodes"], found["gpus-per-node"], found["time"], found["account"]) == ("2", "8", "90", "team")
     assert int(found["cpus-per-task"]) >= 24
 
@@ -100,14 +110,29 @@ def test_skypilot_accepts_its_task(two_nodes: RunFolder) -> None:
     assert not Draft202012Validator(SKYPILOT["task"]).is_valid(wrong), "the schema refuses what it does not know"
 
 
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_value_never_begins_a_line_of_its_own(two_nodes: RunFolder, kind: str) -> None:
+    file = two_nodes.compiled / "launch.json"
+    content = json.loads(file.read_text())
+    content["cluster"]["queue"] = "fast\ntouch /tmp/owned"
+    file.write_text(json.dumps(content))
+    with pytest.raises(RenderError, match=r"hardware\.cluster\.queue holds a line break"):
+        render(two_nodes, kind)
+
+
+def problems(name: str, document: Any) -> list[str]:
+    validator = Draft202012Validator({**KUBERAY[name], "$defs": KUBERAY["$defs"]})
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
+
+
 def test_kuberay_gets_its_fields_the_files_and_no_secret(two_nodes: RunFolder) -> None:
     config_map, job = documents(render(two_nodes, "kuberay").text)
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
-    assert set(job["spec"]) <= RAYJOB
+    assert problems("rayjob", job) == []
+    assert problems("config_map", config_map) == []
     assert job["spec"]["activeDeadlineSeconds"] == 5400
     assert job["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "gpu queue"}
     [group] = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    assert set(group) <= WORKERS
     assert group["replicas"] == 1
     head = job["spec"]["rayClusterSpec"]["headGroupSpec"]
     assert all(isinstance(value, str) for value in head["rayStartParams"].values())
@@ -123,6 +148,18 @@ def test_kuberay_gets_its_fields_the_files_and_no_secret(two_nodes: RunFolder) -
     assert environment["env_vars"]["GREETING"] == VALUE
     names = zipfile.ZipFile(io.BytesIO(base64.b64decode(config_map["binaryData"]["parcel.zip"]))).namelist()
     assert {"verl.yaml", "orbiter_job.json", "orbiter_cluster/cluster/on_cluster.py"} <= set(names)
+
+
+def test_the_schema_refuses_what_kuberay_would(two_nodes: RunFolder) -> None:
+    _, job = documents(render(two_nodes, "kuberay").text)
+    spec = job["spec"]["rayClusterSpec"]
+    spec["headGroupSpec"]["template"]["spec"]["containers"][0]["volumeMount"] = []
+    spec["headGroupSpec"]["rayStartParams"]["num-gpus"] = 8
+    del spec["workerGroupSpecs"][0]["minReplicas"]
+    job["spec"]["shutdownAfterFinish"] = True
+    found = " ".join(problems("rayjob", job))
+    for word in ("'volumeMount' was unexpected", "8 is not of type 'string'", "'minReplicas'", "'shutdownAfterFinish'"):
+        assert word in found
 
 
 def test_a_run_too_large_for_a_config_map_says_what_to_do(two_nodes: RunFolder, monkeypatch) -> None:
