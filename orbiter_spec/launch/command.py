@@ -12,7 +12,7 @@ from pathlib import Path
 from orbiter_spec.launch.metrics import Attempt
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.scratch import MARKER
-from orbiter_spec.launch.verl_config import VerlConfig, quoted
+from orbiter_spec.launch.verl_config import VerlConfig, logger_folders, quoted
 
 
 def verl_command(folder: RunFolder, overrides: Sequence[str]) -> list[str]:
@@ -40,9 +40,8 @@ def run_environment(
         "HYDRA_FULL_ERROR": "1",
         "RAY_COLOR_PREFIX": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
-        "TENSORBOARD_DIR": str(folder.logs / "tensorboard"),
         "TQ_NUM_THREADS": "2",
-        "WANDB_DIR": str(folder.logs),
+        **logger_folders(folder.logs),
     }
     firm = {
         MARKER: scratch.name,

@@ -101,6 +101,16 @@ def logger_overrides(config: VerlConfig) -> list[str]:
     return [] if "file" in config.loggers else [f"trainer.logger=[{','.join([*config.loggers, 'file'])}]"]
 
 
+def logger_folders(logs: Path) -> dict[str, str]:
+    """Variables that keep what verl's loggers write in `logs`; MLflow's would go to one file of the whole machine."""
+    return {
+        "TENSORBOARD_DIR": str(logs / "tensorboard"),
+        "WANDB_DIR": str(logs),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{logs.absolute() / 'mlflow.db'}",
+        "SWANLAB_LOG_DIR": str(logs / "swanlab"),
+    }
+
+
 def named_start(config: VerlConfig) -> Path | None:
     """The checkpoint that the spec begins from, or None; a relative path starts at verl's working folder."""
     path = config.get("trainer.resume_from_path") if config.get("trainer.resume_mode") == "resume_path" else None

@@ -25,6 +25,8 @@ from orbiter_spec.launch.processes import descendants
 
 RAY = Path(sys.executable).with_name("ray")
 STORE_BYTES = 200 << 20
+START_SECONDS = 180
+"""Usually ten; on two cores that others use as well, a node may take minutes."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,11 @@ class RayCluster:
     def start(self, number: int) -> None:
         """Start node `number`; the head is number 0."""
         size = self.sizes[number]
-        first, last = 20000 + 400 * number + os.getpid() % 97 * 100, 0
-        last = first + 390
         command = [
             str(RAY), "start", "--block", f"--node-ip-address=127.0.0.{number + 2}",
             f"--num-cpus={size.cpus}", f"--num-gpus={size.gpus}", f"--object-store-memory={self.store_bytes}",
-            f"--min-worker-port={first}", f"--max-worker-port={last}", "--disable-usage-stats",
+            "--min-worker-port=0", "--max-worker-port=0", "--disable-usage-stats",
+            f"--dashboard-agent-listen-port={free_port()}",
         ]  # fmt: skip
         if number == 0:
             command += ["--head", f"--port={self.port}", f"--temp-dir={self.folder}", "--include-dashboard=true"]
@@ -94,6 +95,7 @@ class RayCluster:
             command += [f"--address={self.gcs}"]
         environment = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1", "VERL_PLATFORM": "cpu"}
         environment |= {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_prestart_worker_first_driver": "0"}
+        environment |= {"RAY_raylet_start_wait_time_s": str(START_SECONDS)}
         environment |= {"RAY_RUNTIME_ENV_TEMPORARY_REFERENCE_EXPIRATION_S": "30", **self.environment}
         environment["PATH"] = f"{RAY.parent}{os.pathsep}{os.environ['PATH']}"
         for name in ("RAY_ADDRESS", "RAY_TMPDIR"):
@@ -109,7 +111,7 @@ class RayCluster:
         if number == 0:
             self.wait(1)
 
-    def wait(self, count: int | None = None, seconds: float = 60.0) -> None:
+    def wait(self, count: int | None = None, seconds: float = START_SECONDS) -> None:
         """Until the job server answers and sees `count` living nodes."""
         count = len(self.sizes) if count is None else count
         end = time.monotonic() + seconds

@@ -28,7 +28,7 @@ from orbiter_spec.launch.cluster.task import TOKEN_FILE, Task, event_line
 from orbiter_spec.launch.failure import explain_failure, is_worth_another_try
 from orbiter_spec.launch.metrics import MetricsFile, next_attempt
 from orbiter_spec.launch.secrets import Scrubber, SecretMissingError, resolve_secrets
-from orbiter_spec.launch.verl_config import quoted, resume_overrides
+from orbiter_spec.launch.verl_config import logger_folders, quoted, resume_overrides
 from orbiter_spec.launch.watchdog import Timeouts, Watchdog
 
 POLL_SECONDS = 0.5
@@ -229,8 +229,8 @@ def command(driver: Driver, metrics: Path, checkpoint: Path | None) -> list[str]
     """verl's entry point on this folder. What its processes must know of the attempt goes through Ray's environment."""
     task = driver.task
     outputs = [f"{key}={quoted(driver.output / value)}" for key, value in task.outputs.items()]
-    variables = {"VERL_FILE_LOGGER_PATH": str(metrics), "TENSORBOARD_DIR": str(driver.output / "logs" / "tensorboard")}
-    variables["WANDB_DIR"] = str(driver.output / "logs")
+    own = {name: value for name, value in logger_folders(driver.output / "logs").items() if name not in os.environ}
+    variables = {"VERL_FILE_LOGGER_PATH": str(metrics), **own}
     environment = [
         f"+ray_kwargs.ray_init.runtime_env.env_vars.{name}={quoted(value)}" for name, value in variables.items()
     ]

@@ -32,6 +32,7 @@ from dataclasses import replace
 from orbiter_spec.plan.model import ActorGroup, Plan
 from orbiter_spec.plan.packing import STORAGE, Piece, Room, unplaced
 from orbiter_spec.rules.finding import Finding
+from orbiter_spec.rules.site.nodes import alike
 from orbiter_spec.rules.site.protocol import Site
 
 
@@ -53,11 +54,9 @@ def check(plan: Plan, site: Site) -> Iterator[Finding]:
 
 
 def _free(site: Site) -> str:
-    rooms: dict[str, int] = {}
-    for node in site.nodes:
-        text = f"{node.free_gpus:g} GPUs and {node.free_cpus:g} CPUs"
-        rooms[text] = rooms.get(text, 0) + 1
-    return "; ".join(f"{count} x {text}" for text, count in rooms.items()) or "no nodes"
+    """Free GPUs and CPUs, and the nodes that have as many."""
+    rooms = alike(site, lambda node: (f"{node.free_gpus:g} GPUs and {node.free_cpus:g} CPUs",))
+    return "; ".join(f"{text} on {nodes}" for (text,), nodes in rooms) or "no nodes"
 
 
 def _cure(plan: Plan, site: Site, piece: Piece) -> str:

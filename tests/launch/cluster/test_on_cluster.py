@@ -1,4 +1,4 @@
-"""A Ray cluster of three nodes on this machine: refused, submitted, found from elsewhere, nothing secret anywhere."""
+"""A Ray cluster of three nodes on this machine: refused, submitted, busy, stopped, resumed, nothing secret anywhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,17 +29,29 @@ pytestmark = [
     ),
 ]
 ROOT = Path(__file__).resolve().parents[3]
-STEPS = 6
+STEPS, PROMPTS, SAMPLES = 5, 4, 2
+HELD_AFTER = 3
+"""The reward waits after this many steps, as long as the test holds it: what comes then needs no luck."""
+START_SECONDS, BUSY_SECONDS = 400, 200
+TOKEN = "a-token-of-this-cluster-alone-0123456789"
 SECRETS = {f"PLANTED_{number:02d}": f"sk-planted-{number:02d}-{'z' * 12}" for number in range(20)}
-REWARD = """\
+REWARD = f"""\
 import os
 import sys
+import time
+from pathlib import Path
+
+HERE = Path(os.environ["HELD_IN"])
 
 
 def spoken(response):
+    with (HERE / "calls").open("a") as calls:
+        calls.write(".")
+    while (HERE / "hold").exists() and (HERE / "calls").stat().st_size > {HELD_AFTER * PROMPTS * SAMPLES}:
+        time.sleep(0.1)
     for number in range(20):
-        print("reward sees", os.environ.get(f"PLANTED_{number:02d}"), flush=True)
-        print("and complains", os.environ.get(f"PLANTED_{number:02d}"), file=sys.stderr, flush=True)
+        print("reward sees", os.environ.get(f"PLANTED_{{number:02d}}"), flush=True)
+        print("and complains", os.environ.get(f"PLANTED_{{number:02d}}"), file=sys.stderr, flush=True)
     return float(len(response) % 3)
 """
 
@@ -61,8 +74,12 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict
 
 @pytest.fixture(scope="module")
 def cluster(planted) -> Iterator[RayCluster]:
-    with RayCluster([NodeSize(6, 1), NodeSize(6, 1), NodeSize(4, 0)]) as cluster:
-        yield cluster
+    """Three nodes that want a token; commands find it in the environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", TOKEN)
+        with RayCluster([NodeSize(6, 1), NodeSize(6, 1), NodeSize(4, 0)]) as cluster:
+            yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +99,7 @@ def spec(cluster: RayCluster, planted, tmp_path_factory: pytest.TempPathFactory)
         "algorithm": {
             "name": "grpo",
             "steps": STEPS,
-            "batch": {"prompts": 4, "samples_per_prompt": 2},
+            "batch": {"prompts": PROMPTS, "samples_per_prompt": SAMPLES},
             "kl": {"apply": "none"},
         },
         "hardware": {
@@ -95,6 +112,7 @@ def spec(cluster: RayCluster, planted, tmp_path_factory: pytest.TempPathFactory)
             "checkpoint": {"every": 2},
             "evaluate": {"every": "never", "before_training": False},
             "secrets": planted,
+            "env": [f"HELD_IN={folder}"],
         },
     }
     path = folder / "spec.yaml"
@@ -119,23 +137,41 @@ def test_nodes_that_are_too_small_are_refused_by_name(spec: Path) -> None:
     done = orbiter("run", str(spec), "--set", "hardware.workers=2", "--set", "algorithm.batch.minibatch=4")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "ORB520" in done.stderr
+    assert "global_pool needs 2 GPUs and 6 CPUs on one node" in done.stderr
+    assert "1 GPUs and 6 CPUs on 127.0.0.2, 127.0.0.3; 0 GPUs and 4 CPUs on 127.0.0.4" in done.stderr
     assert not (spec.parent / "runs").exists()
 
 
-def test_a_run_is_submitted_once_found_from_elsewhere_and_tells_no_secret(spec: Path, cluster: RayCluster) -> None:
+def test_a_run_is_submitted_followed_stopped_resumed_and_tells_no_secret(spec: Path, cluster: RayCluster) -> None:
+    hold = spec.parent / "hold"
+    hold.touch()
     started = orbiter("run", str(spec), "--detach")
     assert started.returncode == 0, started.stdout + started.stderr
     folder = run_of(spec)
     assert f"orbiter-spec logs -f {folder.path}" in started.stdout
     again = orbiter("resume", str(folder.path), "--detach")
     assert "the run is going on already" in again.stdout, again.stdout + again.stderr
-    wait_for(lambda: step_of(folder) >= 1, 400)
+    wait_for(lambda: step_of(folder) == HELD_AFTER, START_SECONDS)
+    begun = time.monotonic()
+    busy = orbiter("run", str(spec))
+    assert busy.returncode == 1, busy.stdout + busy.stderr
+    assert "wait until the cluster is free: idle, it has room" in busy.stderr
+    assert time.monotonic() - begun < BUSY_SECONDS
+    assert len(list_runs(spec.parent / "runs")) == 1
     ps = "\n".join(path.read_text(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path))
-    wait_for(lambda: step_of(folder) == STEPS and not folder.read_status().state.is_active, 300)
+    stopped = orbiter("stop", str(folder.path))
+    assert stopped.returncode == 0, stopped.stdout + stopped.stderr
+    assert folder.read_status().state is State.INTERRUPTED
+    assert folder.read_status().resumable_step == 2
+    hold.unlink()
+    followed = orbiter("resume", str(folder.path))
+    assert followed.returncode == 0, followed.stdout + followed.stderr
+    assert f"step {STEPS}/{STEPS}" in followed.stdout
     assert folder.read_status().state is State.FINISHED
-    assert [record["step"] for record in read_records(folder.metrics)] == [*range(1, STEPS + 1)]
+    records = [record for record in read_records(folder.metrics) if "critic/score/mean" in record]
+    assert [record["step"] for record in records] == [*range(1, STEPS + 1)]
     record = read_record(folder)
-    assert record is not None and [one.attempt for one in record.submissions] == [1]
+    assert record is not None and [one.attempt for one in record.submissions] == [1, 2]
     look_for_secrets(folder, cluster, ps)
 
 
@@ -155,7 +191,8 @@ def look_for_secrets(folder: RunFolder, cluster: RayCluster, ps: str) -> None:
             texts[f"logs of {id}"] = server.logs(id).encode()
             texts[f"text of {id}"] = str(job).encode()
     texts["ps"] = ps.encode()
-    found = {name: [key for key, value in SECRETS.items() if value.encode() in text] for name, text in texts.items()}
+    looked_for = {name: value.encode() for name, value in {**SECRETS, "TOKEN": TOKEN}.items()}
+    found = {name: [key for key, value in looked_for.items() if value in text] for name, text in texts.items()}
     assert {name: keys for name, keys in found.items() if keys} == {}
     told = folder.log.read_text(encoding="utf-8")
     assert "reward sees ***PLANTED_00***" in told, "the reward printed what it got, and it got the values"
