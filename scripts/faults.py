@@ -6,8 +6,10 @@
     python scripts/faults.py --results faults.jsonl --table
 
 Each run is verl with Ray on this machine's CPU: 6 steps, a checkpoint every second one, three retries. One process is
-killed with SIGKILL at a moment drawn evenly over the run. A run whose client is killed is resumed afterwards, as a
-person would. What has to hold is checked from outside: status, metrics, checkpoints, processes, files.
+killed with SIGKILL at a random moment: every third time while the run starts, else within a second of a step drawn from
+the first five, so that fast and slow machines see the same. A run whose client is killed is resumed afterwards, as a
+person would. What has to hold is checked from outside: status, metrics, checkpoints, processes, files. A run that was
+over before its moment came is no trial and is drawn again.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ SETS = (
     "run.evaluate={every: never, before_training: false}",
     f"run.retries={RETRIES}",
 )
-SPAN_SECONDS = 45.0
+START_SECONDS, STEP_SECONDS = 25.0, 1.0
 LIMIT_SECONDS = 400.0
 MARKS: dict[str, bytes] = {
     "worker": b"ray::WorkerDict",
@@ -53,6 +55,8 @@ MARKS: dict[str, bytes] = {
     "supervisor": b"orbiter_spec.launch.supervisor",
 }
 KINDS = (*MARKS, "client")
+OVER = -1
+"""The step at which a run was killed that had ended by itself."""
 
 
 @dataclass
@@ -60,7 +64,7 @@ class Trial:
     """One killed run. `wrong` is empty where everything held."""
 
     kind: str
-    after_seconds: float
+    after_seconds: float = 0.0
     at_step: int = 0
     state: str = ""
     reason: str | None = None
@@ -142,7 +146,9 @@ def wait(condition: Callable[[], object], seconds: float, between: Callable[[], 
 
 def trial(kind: str, draw: random.Random, output: Path) -> Trial:
     """Start a run, kill one process of it, see it to its end."""
-    found = Trial(kind, round(draw.uniform(0, SPAN_SECONDS), 1))
+    found = Trial(kind)
+    step = 0 if draw.random() < 1 / 3 else draw.randint(1, STEPS - 1)
+    pause = draw.uniform(0, STEP_SECONDS if step else START_SECONDS)
     sets = [part for one in (*SETS, f"run.output={output}") for part in ("--set", one)]
     seen, begun = Seen(), time.monotonic()
     launcher = start("run", str(ROOT / "specs" / "quickstart.yaml"), *sets)
@@ -150,16 +156,21 @@ def trial(kind: str, draw: random.Random, output: Path) -> Trial:
     def look() -> None:
         seen.look(launcher.pid)
 
-    wait(lambda: launcher.poll() is not None or time.monotonic() - begun > found.after_seconds, LIMIT_SECONDS, look)
-    wait(lambda: launcher.poll() is not None or find(kind, launcher.pid), LIMIT_SECONDS, look)
-    target = find(kind, launcher.pid) if launcher.poll() is None else None
+    def over() -> bool:
+        return launcher.poll() is not None
+
+    wait(lambda: over() or step_of(output) >= step, LIMIT_SECONDS, look)
+    come = time.monotonic()
+    wait(lambda: over() or time.monotonic() - come > pause, LIMIT_SECONDS, look)
+    wait(lambda: over() or find(kind, launcher.pid), LIMIT_SECONDS, look)
+    target = None if over() else find(kind, launcher.pid)
     found.after_seconds, found.at_step = round(time.monotonic() - begun, 1), step_of(output)
     if target is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(target, signal.SIGKILL)
     else:
-        found.reason = "the run was over before"
-    if not wait(lambda: launcher.poll() is not None, LIMIT_SECONDS, look):
+        found.at_step = OVER
+    if not wait(over, LIMIT_SECONDS, look):
         found.wrong.append("the client did not end")
         launcher.kill()
     launcher.wait()
@@ -222,8 +233,8 @@ def judge(found: Trial, output: Path, seen: Seen) -> None:
 def table(path: Path) -> str:
     """The results by kind, as a table for the documentation."""
     trials = [Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    rows = ["| killed | runs | finished | failed | attempts | steps done again, at most | anything wrong |"]
-    rows.append("| --- | --- | --- | --- | --- | --- | --- |")
+    rows = ["| killed | runs | at steps | finished | failed | attempts | steps done again, at most | anything wrong |"]
+    rows.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind in dict.fromkeys(one.kind for one in trials):
         of = [one for one in trials if one.kind == kind]
         finished = sum(one.state == "finished" for one in of)
@@ -232,7 +243,8 @@ def table(path: Path) -> str:
         wrong = "; ".join(dict.fromkeys(text for one in of for text in one.wrong)) or "nothing"
         span = "-".join(str(number) for number in dict.fromkeys((counts[0], counts[-1]))) if counts else "0"
         lost = max(one.lost_steps for one in of)
-        rows.append(f"| {kind} | {len(of)} | {finished} | {failed} | {span} | {lost} | {wrong} |")
+        steps = ", ".join(map(str, sorted({one.at_step for one in of})))
+        rows.append(f"| {kind} | {len(of)} | {steps} | {finished} | {failed} | {span} | {lost} | {wrong} |")
     return "\n".join(rows)
 
 
@@ -248,8 +260,10 @@ def main() -> int:
     if not given.table:
         draw = random.Random(given.seed)
         for kind in (kind for _ in range(given.times) for kind in given.kinds):
-            with tempfile.TemporaryDirectory(prefix="orbiter-faults-") as folder:
-                found = trial(kind, draw, Path(folder) / "runs")
+            found = Trial(kind, at_step=OVER)
+            while found.at_step == OVER and not found.wrong:
+                with tempfile.TemporaryDirectory(prefix="orbiter-faults-") as folder:
+                    found = trial(kind, draw, Path(folder) / "runs")
             with given.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(found)) + "\n")
             print(found, flush=True)
