@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from orbiter_spec.diagnostics import nearest
 from orbiter_spec.lower.interpolation import Resolver
 from orbiter_spec.lower.tree import Tree, copy_tree
 
+EVERYWHERE = {"enable", "enabled", "name", "path", "mode", "type", "backend", "strategy"}
 FOLDER = Path(__file__).parent / "targets"
 TARGET_VERSIONS = ("0.8.0", "0.9.0", "0.9.1")
 
@@ -124,16 +126,40 @@ class Target:
         return tuple(_facts(self)["registries"])
 
     def nearest(self, engine: str, key: str) -> str | None:
-        """The known key closest to `key`: the same last name elsewhere in the tree first, then the closest spelling."""
-        last = key.rpartition(".")[2]
+        """The known key that `key` was most likely meant as, or None.
+
+        A misspelt name beside its siblings comes first, then the same name elsewhere, nearest in the tree; last a key
+        whose parts are all spelt alike. Names such as `enable` stand everywhere and say nothing by themselves.
+        """
+        section, _, last = key.rpartition(".")
         known = [*self.keys(engine), *_beyond_keys(self, engine)]
-        return nearest(key, [other for other in known if other.rpartition(".")[2] == last]) or nearest(key, known)
+        siblings = {other.rpartition(".")[2]: other for other in known if other.rpartition(".")[0] == section}
+        if (spelt := nearest(last, siblings)) is not None:
+            return siblings[spelt]
+        moved = [other for other in known if other.rpartition(".")[2] == last and last not in EVERYWHERE]
+        if moved:
+            close = max(moved, key=lambda other: _shared_parts(other, key))
+            if _shared_parts(close, key)[0] or not section:
+                return close
+        alike = [other for other in known if other.count(".") == key.count(".")]
+        return nearest(key, [other for other in alike if all(map(_alike, other.split("."), key.split(".")))])
 
     def _is_free(self, engine: str, key: str) -> bool:
         """Whether `key` is a mapping whose names are the user's, or stands below one."""
         free = _free(self, engine)
         parts = key.split(".")
         return any(".".join(parts[:end]) in free for end in range(1, len(parts) + 1))
+
+
+def _shared_parts(one: str, other: str) -> tuple[int, float]:
+    """How many leading names two keys share, and how alike their texts are."""
+    pairs = list(zip(one.split("."), other.split("."), strict=False))
+    same = next((index for index, (left, right) in enumerate(pairs) if left != right), len(pairs))
+    return same, SequenceMatcher(None, one, other).ratio()
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or nearest(one, [other]) is not None
 
 
 def _load(target: Target, name: str) -> Any:

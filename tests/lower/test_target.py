@@ -104,3 +104,19 @@ def test_registries() -> None:
 )
 def test_nearest(key: str, close: str | None) -> None:
     assert TARGET.nearest("dp", key) == close
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("actor_rollout_ref.actor.dtype", "actor_rollout_ref.actor.fsdp_config.dtype"),
+        ("actor_rollout_ref.actor.lr", "actor_rollout_ref.actor.optim.lr"),
+        ("actor_rollout_ref.rollouts.n", "actor_rollout_ref.rollout.n"),
+        ("n_gpus_per_node", "trainer.n_gpus_per_node"),
+        ("trainer.totle_epochs", "trainer.total_epochs"),
+        ("reward_model.overlong_buffer.enable", None),
+        ("nonsense.key", None),
+    ],
+)
+def test_the_nearest_key_is_what_a_person_meant(written: str, meant: str | None) -> None:
+    assert load_target().nearest("dp", written) == meant
