@@ -20,10 +20,13 @@ FLAGS_WITH_VALUE = ("--config-name", "-cn", "--config-path", "-cp", "--config-di
 TRAPS = {
     "substitution": "a command substitution is not run, so this value is not known",
     "variable": "a variable that nothing sets; the shell would put nothing here",
-    "arithmetic": "arithmetic that is not integer addition and the like is not worked out",
+    "arithmetic": "bash refuses this arithmetic",
     "expansion": "an expansion that is not followed",
     "condition": "assigned inside a condition, which is not decided here",
     "loop": "a loop is not run",
+    "readonly": "the variable is read-only, and bash keeps its first value",
+    "input": "only a running shell reads this, so the value is not known",
+    "order": "the items of a map come in the order written; bash has an order of its own",
 }
 
 
@@ -178,7 +181,7 @@ def _traps(script: Script, text: Text) -> Iterator[Diagnostic]:
                 "ORB624",
                 f"{trap.text}: {TRAPS[trap.what]}",
                 text.place(trap.line, trap.text),
-                severity=Severity.NOTE if trap.what in ("variable", "condition", "loop") else Severity.WARNING,
+                severity=Severity.NOTE if trap.what in ("variable", "condition", "loop", "order") else Severity.WARNING,
             )
 
 

@@ -12,7 +12,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+ARITHMETIC = "(("
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")", "\n")
+BEFORE_ARITHMETIC = ("if", "elif", "while", "until", "for", "then", "else", "do", "{", "!", "time")
+KEYED = re.compile(r"(?:[A-Za-z_]\w*)?\[[^]\n]*\]\+?=")
+"""The head of `NAME[a key]=value`, the only unquoted words that may hold blanks."""
 ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 REDIRECTIONS = ("&>>", "<<<", "<<-", "&>", ">>", ">&", "<&", "<<", ">|", "<>", ">", "<")
@@ -111,6 +115,8 @@ class Scanner:
         current = Command()
         while self.at < len(self.text):
             self._blanks()
+            if self._arithmetic(current):
+                continue
             operator = self._take(OPERATORS)
             if operator is not None:
                 current.end = operator
@@ -128,11 +134,33 @@ class Scanner:
                 current.words.append(self.word())
         return [*found, current] if current.words else found
 
+    def _arithmetic(self, command: Command) -> bool:
+        """Take `(( ... ))` where a command or the head of a loop may stand, as the word `((` and one quoted word."""
+        before = [word.plain for word in command.words]
+        if not self.text.startswith(ARITHMETIC, self.at) or not all(word in BEFORE_ARITHMETIC for word in before):
+            return False
+        line, end = self.line, self._closing(ARITHMETIC, "))")
+        if self.text[end - 2 : end] != "))":
+            return False
+        inner = Scanner(self.text[self.at + 2 : end - 2], line)
+        word = Word(line)
+        while inner.at < len(inner.text):
+            inner.piece(word)
+        pieces = [Piece(piece.kind, piece.text, True) for piece in word.pieces]
+        command.words += [Word(line, [Piece("text", ARITHMETIC, False)]), Word(line, pieces)]
+        self.line += self.text[self.at : end].count("\n")
+        self.at = end
+        return True
+
     def word(self) -> Word:
         """The word that starts here."""
         word = Word(self.line)
+        keyed = KEYED.match(self.text, self.at)
         while self.at < len(self.text):
             character = self.text[self.at]
+            if keyed is not None and self.at < keyed.end():
+                self.piece(word)
+                continue
             if character in " \t\n;|&<>)" or (character == "(" and not self._opens_array(word)):
                 break
             if character == "(":
@@ -240,11 +268,17 @@ class Scanner:
 
     def _inside(self, opening: str, closing: str) -> str:
         """The text up to the bracket that closes `opening`, brackets inside it counted."""
-        start = self.at + len(opening)
-        at = start
+        end = self._closing(opening, closing)
+        inner = self.text[self.at + len(opening) : end - len(closing)]
+        self.line += self.text[self.at : end].count("\n")
+        self.at = end
+        return inner
+
+    def _closing(self, opening: str, closing: str) -> int:
+        """Where the text after the bracket begins that closes `opening`, which stands here."""
+        at = self.at + len(opening)
         opens, closes = opening[-1], closing[-1]
-        need = len(closing)
-        depth = need
+        depth = len(closing)
         while at < len(self.text):
             character = self.text[at]
             if character == "\\":
@@ -256,10 +290,7 @@ class Scanner:
                 if depth == 0:
                     break
             at += 1
-        inner = self.text[start : at - need + 1]
-        self.line += self.text[self.at : at + 1].count("\n")
-        self.at = at + 1
-        return inner
+        return at + 1
 
     def _backticks(self, *, quoted: bool) -> Piece:
         end = self.text.find("`", self.at + 1)
