@@ -23,6 +23,23 @@ from orbiter_spec.spec.experiment import Experiment
 from orbiter_spec.spec.fields import fields
 
 ROUNDS = 8
+NEEDED = {
+    "hardware.gpus_per_node": "trainer.n_gpus_per_node",
+    "agent.model.path": "actor_rollout_ref.model.path",
+    "dataset.train": "data.train_files",
+    "dataset.validation": "data.val_files",
+}
+"""The fields that no spec can be without, and their keys."""
+
+
+class RefusedError(Exception):
+    """The language has no place for a value that every spec needs; `reasons` by key."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons = reasons
+
+
 FIXED = (
     "version",
     "name",
@@ -45,6 +62,7 @@ class Candidate:
     hatch: dict[str, Any] = field(default_factory=dict)
     keys: dict[str, set[str]] = field(default_factory=dict)
     tried: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
     lowered: Lowered | None = None
 
     def data(self) -> dict[str, Any]:
@@ -71,7 +89,7 @@ class Candidate:
     def say(self, key: str) -> None:
         """Say `key` by a field where one can, else through the hatch."""
         said = field_of(key, self.original, self.engine)
-        if key in self.tried or said is UNSAID or not isinstance(said, dict):
+        if key in self.tried or said is UNSAID or not isinstance(said, dict) or None in said.values():
             self.hatch[key] = self.original[key]
             return
         self.tried.add(key)
@@ -83,18 +101,25 @@ class Candidate:
                 self.keys.setdefault(route, set()).add(key)
 
     def experiment(self) -> Experiment:
-        """The experiment; fields the language refuses have gone to the hatch."""
+        """The experiment; fields the language refuses have gone to the hatch. RefusedError where one is needed."""
+        empty = [key for route, key in NEEDED.items() if route in self.fields and self.fields[route] is None]
+        if empty:
+            raise RefusedError(dict.fromkeys(empty, "every run needs a value here"))
         while True:
             data = self.data()
             try:
                 return Experiment.model_validate(data)
             except ValidationError as error:
-                refused = {
-                    route for item in error.errors(include_url=False) for route in self._refused(item["loc"], data)
-                }
-                if not refused - set(FIXED):
-                    raise
-                self.give_up(refused)
+                for item in error.errors(include_url=False):
+                    self.refused |= dict.fromkeys(self._refused(item["loc"], data), item["msg"])
+                if not self.fields.keys() & self.refused.keys() - set(FIXED):
+                    raise RefusedError(self._needed() or {"": str(error)}) from None
+                self.give_up(self.refused)
+
+    def _needed(self) -> dict[str, str]:
+        return {
+            key: self.refused[route] for route, key in NEEDED.items() if route in self.refused and key in self.original
+        }
 
     def _refused(self, location: tuple[int | str, ...], data: Any) -> list[str]:
         """The fields below the part of pydantic's location that exists in the data."""

@@ -40,7 +40,11 @@ def first_guess(flat: Mapping[str, Any], engine: str, release: str = NEWEST_RELE
 def relative_files(flat: Mapping[str, Any]) -> dict[str, Any]:
     """Data files that are not absolute: a spec would read them from its own folder, so verl gets the text as it was."""
     keys = ("data.train_files", "data.val_files")
-    return {key: flat[key] for key in keys if any(not str(path).startswith("/") for path in _listed(flat.get(key)))}
+    return {
+        key: flat[key]
+        for key in keys
+        if key in flat and any(not str(path).startswith("/") for path in _listed(flat.get(key)))
+    }
 
 
 def experiment_name(name: Any) -> str:

@@ -30,7 +30,7 @@ def fill_environment(settled: Settings, environ: Mapping[str, str], text: Text) 
             del settled.values[key]
             message = f"{key} reads {unset} from the environment, which has none, so the override is left out"
             place = text.place(settled.lines.get(key, 1), key)
-            found.append(Diagnostic("ORB634", message, place, help=f"set {unset} when you import, or write the value"))
+            found.append(Diagnostic("ORB661", message, place, help=f"set {unset} when you import, or write the value"))
     return found
 
 

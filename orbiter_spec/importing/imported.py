@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Report, Severity
-from orbiter_spec.importing.candidate import Candidate, fit
+from orbiter_spec.importing.candidate import Candidate, RefusedError, fit
 from orbiter_spec.importing.choose import first_guess, relative_files
 from orbiter_spec.importing.compare import Difference, flatten, roles_off
 from orbiter_spec.importing.environment import fill_environment
@@ -63,14 +63,14 @@ def import_text(
         return Imported(None, tuple(read.diagnostics))
     settled = settle(read, source, target, config_name)
     found = [*read.diagnostics, *settled.diagnostics]
-    if any(problem.id == "ORB633" for problem in found):
+    if any(problem.id == "ORB660" for problem in found):
         return Imported(None, tuple(found), settled.engine, explicit=settled.count)
     found += fill_environment(settled, environ or {}, source)
     try:
         original = flatten(compose(target, settled.engine, settled.values))
     except ComposeError as problem:
         line = settled.lines.get(problem.key, 1)
-        bad = Diagnostic("ORB634", f"{problem.key} has no value", source.place(line), note=problem.message)
+        bad = Diagnostic("ORB661", f"{problem.key} has no value", source.place(line), note=problem.message)
         return Imported(None, (*found, bad), settled.engine)
     return _fitted(settled, original, found, source, target)
 
@@ -80,7 +80,11 @@ def _fitted(
 ) -> Imported:
     candidate = Candidate(settled.engine, original, first_guess(original, settled.engine, target.version))
     candidate.hatch |= relative_files(original)
-    left = fit(candidate, target, explicit_keys(settled, original))
+    try:
+        left = fit(candidate, target, explicit_keys(settled, original))
+    except RefusedError as refusal:
+        found += _refused(refusal, settled, original, source)
+        return Imported(None, tuple(found), settled.engine, original=original, explicit=settled.count)
     found += [*doubts(settled, original, source), *relative_paths(settled, source)]
     found += _remaining(left, source)
     text = spec_text(candidate, source.name, settled, roles_off(original), tuple(found))
@@ -97,6 +101,15 @@ def _fitted(
     )
 
 
+def _refused(
+    refusal: RefusedError, settled: Settings, original: Mapping[str, Any], source: Text
+) -> Iterator[Diagnostic]:
+    for key, reason in refusal.reasons.items():
+        message = f"{key} is {original.get(key)!r}: {reason[:1].lower()}{reason[1:]}"
+        place = source.place(settled.lines.get(key, 1), key)
+        yield Diagnostic("ORB662", message, place, help="verl would refuse it too: correct the value and import again")
+
+
 def explicit_keys(settled: Settings, original: Mapping[str, Any]) -> set[str]:
     """The leaves that were written, sections opened."""
     written = set(settled.values)
@@ -107,7 +120,7 @@ def explicit_keys(settled: Settings, original: Mapping[str, Any]) -> set[str]:
 def _remaining(left: list[Difference], source: Text) -> list[Diagnostic]:
     return [
         Diagnostic(
-            "ORB640",
+            "ORB662",
             f"{found.key} is {found.original!r} in the run and {found.compiled!r} in the spec",
             source.place(1),
             help="no field and no override can say it",

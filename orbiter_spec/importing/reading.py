@@ -75,14 +75,14 @@ def read_text(text: Text, environ: Mapping[str, str], launch: int | None = None)
     """The overrides in `text`; every reason why there are none."""
     if len(text.text) > LARGEST:
         return _refused(
-            "ORB620", f"{len(text.text)} characters are more than a launch script has", "cut out the launch", text
+            "ORB651", f"{len(text.text)} characters are more than a launch script has", "cut out the launch", text
         )
     if "\0" in text.text:
-        return _refused("ORB620", "binary data, not a script", "give a script, overrides one a line, or a YAML", text)
+        return _refused("ORB651", "binary data, not a script", "give a script, overrides one a line, or a YAML", text)
     first = text.lines[0]
     if first.startswith("#!") and re.search(r"\b(fish|python\d?|perl|node|pwsh)\b", first):
         return _refused(
-            "ORB621", f"{first[2:].strip()} is not sh, bash or zsh", "paste the launch command itself", text
+            "ORB652", f"{first[2:].strip()} is not sh, bash or zsh", "paste the launch command itself", text
         )
     if YAML_ROOT.search(text.text) and "main_ppo" not in text.text:
         return _read_yaml(text)
@@ -113,29 +113,29 @@ def _read_script(text: Text, environ: Mapping[str, str], launch: int | None) -> 
     try:
         script = follow(prompt, environ)
     except RecursionError:
-        return _refused("ORB620", "expansions nested too deep to follow", "paste the launch command itself", text)
+        return _refused("ORB651", "expansions nested too deep to follow", "paste the launch command itself", text)
     if not script.launches:
         if FISH.search(text.text) and "end" in text.text.split():
-            return _refused("ORB621", "this looks like a fish script", "paste the launch command itself", text)
+            return _refused("ORB652", "this looks like a fish script", "paste the launch command itself", text)
         advice = "it needs a line such as python3 -m verl.trainer.main_ppo data.train_batch_size=256"
-        return _refused("ORB620", "nothing here starts verl.trainer.main_ppo", advice, text)
+        return _refused("ORB651", "nothing here starts verl.trainer.main_ppo", advice, text)
     if len(script.launches) > 1 and launch is None:
         return _several(script, text)
     if launch is not None and not 1 <= launch <= len(script.launches):
-        return _refused("ORB622", f"there is no launch {launch}", f"there are {len(script.launches)}", text)
+        return _refused("ORB653", f"there is no launch {launch}", f"there are {len(script.launches)}", text)
     chosen = script.launches[(launch or 1) - 1]
     read = _read_launch(chosen, text)
     read.diagnostics += _traps(script, text)
     if text.lines[0].startswith("#!") and "zsh" in text.lines[0]:
         message = "a zsh script is read as bash: word splitting and array indices may differ"
-        read.diagnostics.append(Diagnostic("ORB621", message, text.place(1), severity=Severity.WARNING))
+        read.diagnostics.append(Diagnostic("ORB652", message, text.place(1), severity=Severity.WARNING))
     return read
 
 
 def _several(script: Script, text: Text) -> Read:
     places = ", ".join(f"{number} at line {found.line}" for number, found in enumerate(script.launches, 1))
     found = Diagnostic(
-        "ORB622",
+        "ORB653",
         f"{len(script.launches)} launches, and a spec is one experiment",
         text.place(script.launches[1].line),
         note=places,
@@ -149,7 +149,7 @@ def _read_launch(launch: Launch, text: Text) -> Read:
     if launch.entry != "main_ppo":
         read.diagnostics.append(
             Diagnostic(
-                "ORB623",
+                "ORB654",
                 f"{launch.entry} is not verl.trainer.main_ppo",
                 text.place(launch.line, launch.entry),
                 help="a spec describes runs of verl.trainer.main_ppo; the overrides are read as if this were one",
@@ -178,7 +178,7 @@ def _traps(script: Script, text: Text) -> Iterator[Diagnostic]:
     for trap in script.traps:
         if trap.what in TRAPS:
             yield Diagnostic(
-                "ORB624",
+                "ORB655",
                 f"{trap.text}: {TRAPS[trap.what]}",
                 text.place(trap.line, trap.text),
                 severity=Severity.NOTE if trap.what in ("variable", "condition", "loop", "order") else Severity.WARNING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
@@ -43,7 +44,7 @@ def settle(read: Read, text: Text, target: Target, config_name: str | None) -> S
     settled = Settings(CONFIG_ENGINES.get(name, "dp"))
     if name not in CONFIG_ENGINES:
         message = f"{name} is a configuration of its own, which is not read; verl's ppo_trainer stands in for it"
-        settled.diagnostics.append(Diagnostic("ORB623", message, text.place(1, name), severity=Severity.WARNING))
+        settled.diagnostics.append(Diagnostic("ORB654", message, text.place(1, name), severity=Severity.WARNING))
         settled.engine = _likely_engine(read.overrides, target)
     if read.settings is not None:
         _from_yaml(read.settings, target, settled, text)
@@ -65,7 +66,7 @@ def _from_overrides(lines: list[Line], target: Target, settled: Settings, text: 
         key = change.to if (change := change_of(override.key)) and change.to == "model_engine" else override.key
         if key == "model_engine":
             _choose_engine(str(override.value), override.key, line, settled, text)
-    if any(found.id == "ORB633" for found in settled.diagnostics):
+    if any(found.id == "ORB660" for found in settled.diagnostics):
         return
     for line, override in parsed:
         if override.key != "model_engine":
@@ -82,7 +83,7 @@ def _choose_engine(engine: str, key: str, line: Line, settled: Settings, text: T
         return
     settled.diagnostics.append(
         Diagnostic(
-            "ORB633",
+            "ORB660",
             f"verl has no engine {engine} any more",
             text.place(line.line, line.text),
             help=f"choose one of {', '.join(ENGINES)} and translate the settings of {engine} by hand",
@@ -98,7 +99,7 @@ def _parse(line: Line, settled: Settings, text: Text) -> tuple[Line, Override] |
         message = f"{line.text.partition('=')[0]}: {', '.join(line.unknown)} is not known{kept}"
         settled.diagnostics.append(
             Diagnostic(
-                "ORB625",
+                "ORB656",
                 message,
                 place,
                 help="write the value into the spec, or set the variable when you import",
@@ -110,14 +111,14 @@ def _parse(line: Line, settled: Settings, text: Text) -> tuple[Line, Override] |
     try:
         override = parse_override(line.text)
     except OverrideError as problem:
-        settled.diagnostics.append(Diagnostic("ORB634", f"not an override that Hydra reads: {problem}", place))
+        settled.diagnostics.append(Diagnostic("ORB661", f"not an override that Hydra reads: {problem}", place))
         return None
     if override.package is not None or "/" in override.key:
         settled.diagnostics.append(_group(override, line, text))
         return None
     if override.key.startswith("hydra."):
         message = f"{override.key} concerns Hydra itself, not the run"
-        settled.diagnostics.append(Diagnostic("ORB630", message, place, severity=Severity.NOTE))
+        settled.diagnostics.append(Diagnostic("ORB657", message, place, severity=Severity.NOTE))
         return None
     return line, override
 
@@ -125,7 +126,7 @@ def _parse(line: Line, settled: Settings, text: Text) -> tuple[Line, Override] |
 def _group(override: Override, line: Line, text: Text) -> Diagnostic:
     name = f"{override.key}@{override.package}" if override.package else override.key
     return Diagnostic(
-        "ORB633",
+        "ORB660",
         f"{name}={override.value} chooses a group of settings that verl does not ship",
         text.place(line.line, line.text),
         help="translate its settings by hand",
@@ -154,7 +155,12 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
     elif override.add and not override.force and not _is_section(target, settled.engine, key):
         message = f"+{key} adds a key that is there; the + is left out"
         place = text.place(line.line, line.text)
-        settled.diagnostics.append(Diagnostic("ORB630", message, place, severity=Severity.NOTE))
+        settled.diagnostics.append(Diagnostic("ORB657", message, place, severity=Severity.NOTE))
+    misfit = unfit(override.value, _default(target, settled.engine, key))
+    if misfit:
+        message, place = f"{key} {misfit}, so the override is left out", text.place(line.line, line.text)
+        settled.diagnostics.append(Diagnostic("ORB661", message, place, help="correct the value"))
+        return
     settled.values.pop(key, None)
     settled.values[key] = override.value
     settled.lines[key] = line.line
@@ -172,6 +178,31 @@ def follows(target: Target, engine: str, key: str) -> bool:
     return isinstance(node, str) and "${" in node
 
 
+def unfit(value: Any, default: Any) -> str:
+    """Why no configuration can hold `value` where `default` stands; nothing where one can."""
+    if not _is_finite(value):
+        return "is a number that is not finite, or beyond 64 bits"
+    if isinstance(value, dict) and value and not isinstance(default, dict | None):
+        return f"is one value for verl ({default!r}), not a mapping"
+    if isinstance(default, dict) and default and not isinstance(value, dict | None):
+        return f"is a section of settings, not the value {value!r}"
+    return ""
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
+    return isfinite(value) if isinstance(value, float) else not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+def _default(target: Target, engine: str, key: str) -> Any:
+    """What the target has at `key`; None where it has nothing, or a text that leads elsewhere."""
+    node: Any = target.shared_tree(engine)
+    for part in key.split("."):
+        node = node.get(part) if isinstance(node, dict) else None
+    return None if isinstance(node, str) and "${" in node else node
+
+
 def _is_section(target: Target, engine: str, key: str) -> bool:
     node: Any = target.shared_tree(engine)
     for part in key.split("."):
@@ -182,20 +213,20 @@ def _is_section(target: Target, engine: str, key: str) -> bool:
 def _changed(key: str, to: str | None, why: str, line: Line, text: Text) -> Diagnostic:
     fate = f"is now {to}" if to else "is gone"
     return Diagnostic(
-        "ORB630", f"{key} {fate}: {why}", text.place(line.line, key), severity=Severity.NOTE if to else Severity.WARNING
+        "ORB657", f"{key} {fate}: {why}", text.place(line.line, key), severity=Severity.NOTE if to else Severity.WARNING
     )
 
 
 def _unknown(key: str, override: Override, target: Target, settled: Settings, line: Line, text: Text) -> Diagnostic:
     engine = settled.engine
     last = known_until(key, target)
-    told = sum(found.id == "ORB631" for found in settled.diagnostics)
+    told = sum(found.id == "ORB658" for found in settled.diagnostics)
     close = nearest(key, target.keys(engine)) if told < NEAREST_KEYS else None
     elsewhere = next((other for other in ENGINES if other != engine and target.has(other, key)), None)
     reason = f"; verl {last} was the last to have it" if last else ""
     reason = f"; it belongs to the engine {elsewhere}" if elsewhere and not last else reason
     return Diagnostic(
-        "ORB631",
+        "ORB658",
         f"verl {target.version} has no key {key}{reason}, so {override.value!r} is left out",
         text.place(line.line, line.text),
         help=f"did you mean {close}?" if close else "say it in the spec if you need it",
@@ -271,4 +302,4 @@ def doubts(settled: Settings, flat: dict[str, Any], text: Text) -> Iterator[Diag
                 continue
             told.add(doubt.key)
             place = text.place(settled.lines.get(key, 1), key)
-            yield Diagnostic("ORB632", doubt.message, place, help=doubt.help, severity=doubt.severity)
+            yield Diagnostic("ORB659", doubt.message, place, help=doubt.help, severity=doubt.severity)

@@ -50,7 +50,7 @@ def field_of(key: str, flat: Flat, engine: str) -> Fields | Unsaid:
     for prefix, back in PREFIXES:
         if key.startswith(prefix):
             return back(key, flat)
-    value = flat[key]
+    value = flat.get(key)
     row = rows_of(engine).get(key)
     if row is not None:
         decoded = row.decode(value)
@@ -81,10 +81,10 @@ def _dtype(key: str, value: Any, engine: str) -> Fields | None:
 
 
 def _kl(flat: Flat) -> Fields:
-    in_loss, in_reward = bool(flat[f"{ACTOR}.use_kl_loss"]), bool(flat["algorithm.use_kl_in_reward"])
+    in_loss, in_reward = bool(flat.get(f"{ACTOR}.use_kl_loss")), bool(flat.get("algorithm.use_kl_in_reward"))
     apply = {(True, True): "both", (True, False): "loss", (False, True): "reward"}.get((in_loss, in_reward), "none")
     fields: Fields = {"algorithm.kl.apply": apply}
-    loss, reward = flat[f"{ACTOR}.kl_loss_coef"], flat["algorithm.kl_ctrl.kl_coef"]
+    loss, reward = flat.get(f"{ACTOR}.kl_loss_coef"), flat.get("algorithm.kl_ctrl.kl_coef")
     if loss != 0.001 and (in_loss or not in_reward):
         fields["algorithm.kl.coefficient"] = loss
     shared = loss if in_loss or loss != 0.001 else 0.001
@@ -97,18 +97,18 @@ def _absolute(route: str, key: str) -> Callable[[Flat], Fields | Unsaid]:
     """A folder: a relative one would move to the spec's folder, so only absolute ones are said by a word."""
 
     def back(flat: Flat) -> Fields | Unsaid:
-        value = flat[key]
+        value = flat.get(key)
         return {route: value} if isinstance(value, str) and value.startswith("/") else UNSAID
 
     return back
 
 
 def _folder(route: str, key: str) -> Callable[[Flat], Fields]:
-    return lambda flat: {route: flat[key] if flat[key] else False}
+    return lambda flat: {route: flat.get(key) if flat.get(key) else False}
 
 
 def _resume(flat: Flat) -> Fields | Unsaid:
-    mode, folder = flat["trainer.resume_mode"], flat["trainer.resume_from_path"]
+    mode, folder = str(flat.get("trainer.resume_mode")), flat.get("trainer.resume_from_path")
     if mode == "resume_path" and isinstance(folder, str) and folder.startswith("/"):
         return {"run.checkpoint.resume": folder}
     word = {"auto": "auto", "disable": "never"}.get(mode)
@@ -116,25 +116,25 @@ def _resume(flat: Flat) -> Fields | Unsaid:
 
 
 def _engine(flat: Flat) -> Fields | Unsaid:
-    strategy = flat[f"{ACTOR}.strategy"]
+    strategy = flat.get(f"{ACTOR}.strategy")
     words = ("fsdp", "fsdp2", "megatron", "veomni", "torchtitan")
     return {"hardware.train.engine": strategy} if strategy in words else UNSAID
 
 
 def _rollout(flat: Flat) -> Fields | Unsaid:
-    name = flat[f"{ROLLOUT}.name"]
+    name = flat.get(f"{ROLLOUT}.name")
     return {"hardware.rollout.engine": name} if name in ("vllm", "sglang", "trtllm") else UNSAID
 
 
 def _mode(flat: Flat) -> Fields | Unsaid:
-    mode = flat["trainer.v1.trainer_mode"]
+    mode = flat.get("trainer.v1.trainer_mode")
     if mode == "separate_async":
         return {"hardware.rollout.placement": "separate"}
     return {"hardware.rollout.asynchronous": True} if mode == "colocate_async" else UNSAID
 
 
 def _warmup(flat: Flat) -> Fields | Unsaid:
-    mode = flat["trainer.v1.trainer_mode"]
+    mode = flat.get("trainer.v1.trainer_mode")
     value = flat.get(f"trainer.v1.{mode}.num_warmup_batches")
     return UNSAID if value is None else {"algorithm.staleness.warmup_batches": value}
 
@@ -158,26 +158,26 @@ def _scorer(flat: Flat) -> Fields | Unsaid:
 
 
 def _manager(flat: Flat) -> Fields | Unsaid:
-    if flat[f"{MANAGER}.source"] == "register":
-        return {"rewards.manager": flat[f"{MANAGER}.name"]}
+    if flat.get(f"{MANAGER}.source") == "register":
+        return {"rewards.manager": flat.get(f"{MANAGER}.name")}
     path, name = flat.get(f"{MANAGER}.module.path"), flat.get(f"{MANAGER}.module.name")
-    same_name = flat[f"{MANAGER}.name"] == name
+    same_name = flat.get(f"{MANAGER}.name") == name
     return {"rewards.manager": f"{path}:{name}"} if is_fixed(path) and name and same_name else UNSAID
 
 
 def _reward_pool(flat: Flat) -> Fields | Unsaid:
-    nodes = flat[f"{REWARD_MODEL}.nnodes"]
-    return {"rewards.model.nodes": nodes} if flat[f"{REWARD_MODEL}.enable_resource_pool"] and nodes else UNSAID
+    nodes = flat.get(f"{REWARD_MODEL}.nnodes")
+    return {"rewards.model.nodes": nodes} if flat.get(f"{REWARD_MODEL}.enable_resource_pool") and nodes else UNSAID
 
 
 def _reward_path(flat: Flat) -> Fields | Unsaid:
-    path = flat[f"{REWARD_MODEL}.model_path"]
-    return {"rewards.model.path": path} if flat[f"{REWARD_MODEL}.enable"] and path else UNSAID
+    path = flat.get(f"{REWARD_MODEL}.model_path")
+    return {"rewards.model.path": path} if flat.get(f"{REWARD_MODEL}.enable") and path else UNSAID
 
 
 def _shards(flat: Flat) -> Fields | Unsaid:
-    on = flat[f"{MODEL}.tiled_mlp.enabled"]
-    return {"agent.model.mlp_shards": flat[f"{MODEL}.tiled_mlp.num_shards"]} if on else UNSAID
+    on = flat.get(f"{MODEL}.tiled_mlp.enabled")
+    return {"agent.model.mlp_shards": flat.get(f"{MODEL}.tiled_mlp.num_shards")} if on else UNSAID
 
 
 def _teachers(key: str, flat: Flat) -> Fields | Unsaid:
@@ -238,7 +238,7 @@ def nested(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _path(route: str, key: str) -> Callable[[Flat], Fields | Unsaid]:
-    return lambda flat: {route: flat[key]} if isinstance(flat[key], str) else UNSAID
+    return lambda flat: {route: flat.get(key)} if isinstance(flat.get(key), str) else UNSAID
 
 
 def _unsaid(flat: Flat) -> Unsaid:
@@ -257,7 +257,7 @@ SPECIAL: Mapping[str, Callable[[Flat], Fields | Unsaid]] = {
     "trainer.resume_from_path": _resume,
     f"{ACTOR}.strategy": _engine,
     f"{ROLLOUT}.name": _rollout,
-    "trainer.use_v1": lambda flat: {"algorithm.trainer": "v1" if flat["trainer.use_v1"] else "legacy"},
+    "trainer.use_v1": lambda flat: {"algorithm.trainer": "v1" if flat.get("trainer.use_v1") else "legacy"},
     "trainer.v1.trainer_mode": _mode,
     "trainer.v1.colocate_async.num_warmup_batches": _warmup,
     "trainer.v1.separate_async.num_warmup_batches": _warmup,

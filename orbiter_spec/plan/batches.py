@@ -8,7 +8,7 @@ divides the batch, and a static micro-batch divides what one worker holds.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
+from math import ceil, gcd
 from typing import Any
 
 from orbiter_spec.plan.decide import decide
@@ -59,10 +59,7 @@ def _prompts(plan: Plan) -> dict[str, tuple[Any, str]]:
 
 def _smallest_step(workers: int, samples: int) -> int:
     """The least number of prompts whose sequences divide by `workers`."""
-    prompts = 1
-    while prompts * samples % workers:
-        prompts += 1
-    return prompts
+    return workers // gcd(workers, samples)
 
 
 def _minibatch(plan: Plan) -> dict[str, tuple[Any, str]]:

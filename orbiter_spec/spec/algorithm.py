@@ -10,6 +10,8 @@ from orbiter_spec.spec.agent import Lora
 from orbiter_spec.spec.base import (
     FiniteFloat,
     Fraction,
+    GpuCount,
+    NodeCount,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -304,8 +306,8 @@ class Distillation(Section):
     """Learning from the probabilities of teachers, beside or instead of rewards."""
 
     teachers: Annotated[list[Teacher], Field(min_length=1)] = Field(description="One teacher, or several by key.")
-    nodes: PositiveInt | None = Field(None, description="Nodes that only serve teachers. Left out: 1.")
-    gpus_per_node: PositiveInt | None = Field(None, description="GPUs on each of those nodes. Left out: 8.")
+    nodes: NodeCount | None = Field(None, description="Nodes that only serve teachers. Left out: 1.")
+    gpus_per_node: GpuCount | None = Field(None, description="GPUs on each of those nodes. Left out: 8.")
     column: str | None = Field(None, description="Column that chooses the teacher. Left out: data_source.")
     loss: str | None = Field(None, description="Distance to the teacher, by verl's name. Left out: k3.")
     top_k: PositiveInt | None = Field(None, description="Tokens compared by top-k losses. Left out: 32.")

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_v
 from pydantic_core import CoreSchema
 
 PositiveInt = Annotated[int, Field(ge=1)]
+NodeCount = Annotated[int, Field(ge=1, le=10_000)]
+GpuCount = Annotated[int, Field(ge=1, le=128)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]

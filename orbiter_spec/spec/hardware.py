@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from orbiter_spec.spec.base import NonNegativeInt, PositiveInt, Section
+from orbiter_spec.spec.base import GpuCount, NodeCount, NonNegativeInt, PositiveInt, Section
 from orbiter_spec.spec.engine import CriticEngine, Reference, Train
 from orbiter_spec.spec.rollout import Rollout
 
@@ -48,9 +48,9 @@ class Hardware(Section):
     shorthand: ClassVar[str | None] = "accelerator"
 
     accelerator: str | None = Field(None, description="cpu, or a GPU type such as H100-80GB. Left out: unknown.")
-    nodes: PositiveInt | None = Field(None, description="Nodes that train. Left out: 1.")
-    gpus_per_node: PositiveInt | None = Field(None, description="GPUs on each node. Left out: 8.")
-    workers: PositiveInt | None = Field(None, description="Worker processes of a CPU run. Left out: 1.")
+    nodes: NodeCount | None = Field(None, description="Nodes that train. Left out: 1.")
+    gpus_per_node: GpuCount | None = Field(None, description="GPUs on each node. Left out: 8.")
+    workers: NodeCount | None = Field(None, description="Worker processes of a CPU run. Left out: 1.")
     train: Train | None = Field(None, description="The actor's training engine. Left out: planned.")
     reference: Reference | None = Field(None, description="The reference model's engine. Left out: as the actor's.")
     critic: CriticEngine | None = Field(None, description="The critic's engine. Left out: as the actor's.")

@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 from orbiter_spec.spec.base import (
     FiniteFloat,
     Fraction,
+    GpuCount,
+    NodeCount,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -176,10 +178,10 @@ class RewardModel(Section):
     shorthand: ClassVar[str | None] = "path"
 
     path: str = Field(description="Hugging Face repository or local folder of the reward model.")
-    nodes: PositiveInt | None = Field(
+    nodes: NodeCount | None = Field(
         None, description="Nodes that only score. Left out: the model shares the training GPUs."
     )
-    gpus_per_node: PositiveInt | None = Field(None, description="GPUs on each of those nodes. Left out: 8.")
+    gpus_per_node: GpuCount | None = Field(None, description="GPUs on each of those nodes. Left out: 8.")
     engine: Literal["vllm", "sglang", "trtllm"] | None = Field(
         None, description="Inference engine. Left out: the rollout's."
     )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from orbiter_spec.spec.base import Fraction, NonNegativeInt, PositiveInt, Section
+from orbiter_spec.spec.base import Fraction, GpuCount, NodeCount, NonNegativeInt, PositiveInt, Section
 from orbiter_spec.spec.engine import MicroBatch
 
 
@@ -65,8 +65,8 @@ class Rollout(Section):
     placement: Literal["colocated", "separate"] | None = Field(
         None, description="On the training GPUs, or on nodes of its own. Left out: colocated."
     )
-    nodes: PositiveInt | None = Field(None, description="Nodes that only generate (separate). Left out: 1.")
-    gpus_per_node: PositiveInt | None = Field(
+    nodes: NodeCount | None = Field(None, description="Nodes that only generate (separate). Left out: 1.")
+    gpus_per_node: GpuCount | None = Field(
         None, description="GPUs on each of those nodes (separate). Left out: as the training nodes."
     )
     asynchronous: bool | None = Field(

@@ -79,7 +79,7 @@ def test_as_bash_has_it(script: str) -> None:
     assert ours(text) == of_bash(text)
 
 
-numbers = st.integers(0, 99).map(str) | st.sampled_from(["N", "M", "0x1F", "017", "2#101", "A[1]", "A[N-3]"])
+numbers = st.integers(0, 99).map(str) | st.sampled_from(["N", "M", "0x1F", "017", "2#101", "A[1]", "A[N>4]"])
 binary = st.sampled_from(re.findall(r"\S+", "+ - * / % ** << >> < <= > >= == != & | ^ && || ,"))
 unary = st.sampled_from(["-", "+", "!", "~", "++N ,", "N-- +", "M = ", "N += "])
 expressions = st.recursive(

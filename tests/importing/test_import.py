@@ -183,9 +183,9 @@ def test_a_config_name_chooses_the_engine() -> None:
     assert imported("\n".join(BASE), config_name="ppo_megatron_trainer").engine == "megatron"
     command = "python3 -m verl.trainer.main_ppo --config-name ppo_megatron_trainer.yaml " + " ".join(BASE)
     assert imported(command).engine == "megatron"
-    assert ids(imported("\n".join(BASE), config_name="my_own")) == ["ORB623"]
+    assert ids(imported("\n".join(BASE), config_name="my_own")) == ["ORB654"]
     own = imported("\n".join((*BASE, "actor_rollout_ref.ref.megatron.param_offload=True")), config_name="my_own")
-    assert (own.engine, ids(own)) == ("megatron", ["ORB623"])
+    assert (own.engine, ids(own)) == ("megatron", ["ORB654"])
 
 
 def other(key: str, value: object) -> object:

@@ -14,14 +14,14 @@ COMMAND = "python3 -m verl.trainer.main_ppo " + " ".join(BASE)
 @pytest.mark.parametrize(
     ("text", "identifier", "words"),
     [
-        ("", "ORB620", "nothing here starts"),
-        ("echo hello\n", "ORB620", "nothing here starts"),
-        ("#!/usr/bin/env fish\nset X 1\n" + COMMAND, "ORB621", "fish"),
-        ("#!/usr/bin/env python3\nprint('main_ppo')\n", "ORB621", "python3"),
-        ("set -x N 4\nif test $N = 4\n  echo 1\nend\n", "ORB621", "fish"),
-        (COMMAND + "\n" + COMMAND + " trainer.nnodes=2\n", "ORB622", "2 launches"),
-        ("x" * 2_000_000, "ORB620", "2000000 characters"),
-        ("a\0b", "ORB620", "binary"),
+        ("", "ORB651", "nothing here starts"),
+        ("echo hello\n", "ORB651", "nothing here starts"),
+        ("#!/usr/bin/env fish\nset X 1\n" + COMMAND, "ORB652", "fish"),
+        ("#!/usr/bin/env python3\nprint('main_ppo')\n", "ORB652", "python3"),
+        ("set -x N 4\nif test $N = 4\n  echo 1\nend\n", "ORB652", "fish"),
+        (COMMAND + "\n" + COMMAND + " trainer.nnodes=2\n", "ORB653", "2 launches"),
+        ("x" * 2_000_000, "ORB651", "2000000 characters"),
+        ("a\0b", "ORB651", "binary"),
     ],
 )
 def test_refusals(text: str, identifier: str, words: str) -> None:
@@ -44,7 +44,7 @@ def test_a_byte_order_mark_is_no_part_of_a_word() -> None:
 def test_one_of_two_launches_can_be_chosen() -> None:
     found = imported(COMMAND + "\n" + COMMAND + " trainer.nnodes=2\n", launch=2)
     assert found.original["trainer.nnodes"] == 2
-    assert ids(imported(COMMAND, launch=3)) == ["ORB622"]
+    assert ids(imported(COMMAND, launch=3)) == ["ORB653"]
 
 
 def test_a_command_with_variables_before_it_is_no_list_of_overrides() -> None:
@@ -52,7 +52,7 @@ def test_a_command_with_variables_before_it_is_no_list_of_overrides() -> None:
 
 
 def test_functions_that_call_themselves_get_an_answer() -> None:
-    assert ids(imported("f() {\n  f\n}\nf\n" + COMMAND)) == ["ORB620"]
+    assert ids(imported("f() {\n  f\n}\nf\n" + COMMAND)) == ["ORB651"]
 
 
 def test_the_environment_that_omegaconf_would_read() -> None:
@@ -63,14 +63,14 @@ def test_the_environment_that_omegaconf_would_read() -> None:
     assert not found.diagnostics
     left_out = imported(text)
     assert left_out.spec_text is not None
-    assert ids(left_out) == ["ORB634"]
+    assert ids(left_out) == ["ORB661"]
     assert "CKPT" in left_out.diagnostics[0].message
 
 
 def test_zsh_is_read_with_a_warning() -> None:
     found = imported("#!/bin/zsh\n" + COMMAND)
     assert found.spec_text is not None
-    assert "ORB621" in ids(found)
+    assert "ORB652" in ids(found)
 
 
 def test_a_pasted_command_with_a_prompt() -> None:
@@ -78,7 +78,7 @@ def test_a_pasted_command_with_a_prompt() -> None:
 
 
 def test_another_entry_is_told() -> None:
-    assert "ORB623" in ids(imported(COMMAND.replace("main_ppo", "main_dapo")))
+    assert "ORB654" in ids(imported(COMMAND.replace("main_ppo", "main_dapo")))
 
 
 def test_a_large_script_is_read_in_reasonable_time() -> None:

@@ -21,24 +21,24 @@ def test_a_key_that_moved_keeps_its_value() -> None:
     found = imported("\n".join((*BASE, "+actor_rollout_ref.actor.policy_loss.tau_pos=0.7")))
     assert found.original["actor_rollout_ref.actor.tau_pos"] == 0.7
     assert found.fields["algorithm.loss.tau_positive"] == 0.7
-    assert ids(found) == ["ORB630"]
+    assert ids(found) == ["ORB657"]
 
 
 def test_the_engine_named_at_the_actor() -> None:
     found = imported("\n".join((*BASE, "actor_rollout_ref.actor.model_engine=megatron")))
     assert found.engine == "megatron"
-    assert ids(found) == ["ORB630"]
+    assert ids(found) == ["ORB657"]
 
 
 def test_a_plus_on_a_key_that_is_there() -> None:
     found = imported("\n".join((*BASE, "+trainer.nnodes=2")))
     assert found.original["trainer.nnodes"] == 2
-    assert ids(found) == ["ORB630"]
+    assert ids(found) == ["ORB657"]
 
 
 def test_an_unknown_key_is_an_error_that_names_the_nearest() -> None:
     found = imported("\n".join((*BASE, "trainer.nodes=2")))
-    assert ids(found) == ["ORB631"]
+    assert ids(found) == ["ORB658"]
     assert "trainer.nnodes" in found.diagnostics[0].help
     assert found.spec_text is not None
     assert "Look here: verl 0.9.1 has no key trainer.nodes" in found.spec_text
@@ -47,7 +47,7 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest() -> None:
 def test_an_engine_that_is_gone() -> None:
     found = imported("\n".join((*BASE, "model_engine=mindspeed", "actor_rollout_ref.actor.mindspeed.x=1")))
     assert found.spec_text is None
-    assert ids(found) == ["ORB633"]
+    assert ids(found) == ["ORB660"]
 
 
 def test_what_composes_and_does_nothing() -> None:

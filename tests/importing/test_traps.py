@@ -53,6 +53,6 @@ def test_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_substitution_is_reported_with_its_line() -> None:
     found = imported("N=$(nproc)\npython3 -m verl.trainer.main_ppo data.train_batch_size=$N trainer.nnodes=2\n")
     reported = {(problem.id, problem.place.line if problem.place else 0) for problem in found.diagnostics}
-    assert ("ORB624", 1) in reported
-    assert ("ORB625", 2) in reported
+    assert ("ORB655", 1) in reported
+    assert ("ORB656", 2) in reported
     assert found.original["trainer.nnodes"] == 2
