@@ -25,6 +25,14 @@ TEACHER = {
     "distillation.teacher_models.teacher_model.model_path": "org/teacher",
 }
 INFERENCE, LOSS = "distillation.teacher_models.teacher_model.inference", "distillation.distillation_loss"
+SEQUENCES = {
+    f"{ACTOR}.use_dynamic_bsz": False,
+    f"{ACTOR}.ppo_micro_batch_size_per_gpu": 8,
+    f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu": 8,
+    f"{REFERENCE}.log_prob_micro_batch_size_per_gpu": 8,
+}
+SAMPLER = "trainer.v1.sampler.custom_sampler"
+SWITCHING = "trainer.v1.separate_async.hybrid_rollout"
 SEPARATE = {"trainer.v1.trainer_mode": "separate_async", f"{ROLLOUT}.nnodes": 1, f"{ROLLOUT}.n_gpus_per_node": 8}
 
 FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -135,6 +143,59 @@ FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {f"{ROLLOUT}.trace.max_samples_per_step_per_worker": "all"},
     ),
     ("ORB614", "transfer_queue.backend.storage_backend", {"transfer_queue.backend.storage_backend": "Simple"}),
+    # trainer/config/config.py, utils/skip/config.py
+    ("ORB671", f"{SWITCHING}.switch_threshold_ratio", {**SEPARATE, f"{SWITCHING}.switch_threshold_ratio": 2}),
+    ("ORB670", f"{SWITCHING}.switch_cost_window_size", {**SEPARATE, f"{SWITCHING}.switch_cost_window_size": 0}),
+    ("ORB614", "skip.rollout_tq.action", {"skip.rollout_tq.enable": True, "skip.rollout_tq.action": "random"}),
+    # numbers past the language: the critic, the reference, replicas, scoring
+    ("ORB677", "critic.ppo_mini_batch_size", {**CRITIC, f"{ROLLOUT}.n": 1, "critic.ppo_mini_batch_size": 12}),
+    ("ORB677", f"{ROLLOUT}.tensor_model_parallel_size", {f"{ROLLOUT}.tensor_model_parallel_size": 3}),
+    ("ORB677", f"{ROLLOUT}.pipeline_model_parallel_size", {f"{ROLLOUT}.pipeline_model_parallel_size": 2}),
+    ("ORB677", f"{ROLLOUT}.expert_parallel_size", {f"{ROLLOUT}.expert_parallel_size": 4}),
+    (
+        "ORB677",
+        f"{ACTOR}.megatron.tensor_model_parallel_size",
+        {**MEGATRON, f"{ACTOR}.megatron.tensor_model_parallel_size": 3},
+    ),
+    ("ORB677", "data.train_batch_size", {**SEQUENCES, "data.train_batch_size": 128}),
+    ("ORB677", f"{ACTOR}.ppo_micro_batch_size_per_gpu", {**SEQUENCES, f"{ACTOR}.ppo_micro_batch_size_per_gpu": 24}),
+    (
+        "ORB677",
+        f"{REFERENCE}.log_prob_micro_batch_size_per_gpu",
+        {**SEQUENCES, f"{ACTOR}.use_kl_loss": True, f"{REFERENCE}.log_prob_micro_batch_size_per_gpu": 48},
+    ),
+    ("ORB678", f"{ROLLOUT}.log_prob_max_token_len_per_gpu", {f"{ROLLOUT}.log_prob_max_token_len_per_gpu": 1000}),
+    ("ORB678", f"{ROLLOUT}.max_model_len", {f"{ROLLOUT}.max_model_len": 512}),
+    ("ORB684", f"{INFERENCE}.max_num_batched_tokens", {**TEACHER, f"{INFERENCE}.max_num_batched_tokens": 64}),
+    # utils/profiler/config.py, trainer/distillation, engines
+    ("ORB679", "critic.profiler.tool_config.npu.level", {**CRITIC, "critic.profiler.tool_config.npu.level": "level3"}),
+    (
+        "ORB680",
+        f"{LOSS}.loss_mode",
+        {**TEACHER, f"{LOSS}.loss_mode": "forward_kl_topk", f"{ACTOR}.strategy": "torchtitan"},
+    ),
+    (
+        "ORB680",
+        f"{ACTOR}.fsdp_config.pad_to_length",
+        {**TEACHER, f"{LOSS}.loss_mode": "forward_kl_topk", f"{ACTOR}.fsdp_config.pad_to_length": True},
+    ),
+    (
+        "ORB681",
+        f"{ACTOR}.torchtitan.pipeline_parallel_size",
+        {f"{ACTOR}.strategy": "torchtitan", f"{ACTOR}.torchtitan.pipeline_parallel_size": 2},
+    ),
+    ("ORB681", "actor_rollout_ref.model.target_modules", {"actor_rollout_ref.model.target_modules": 3}),
+    ("ORB681", f"{ROLLOUT}.log_prob_use_dynamic_bsz", {f"{ROLLOUT}.log_prob_use_dynamic_bsz": False}),
+    (
+        "ORB681",
+        "critic.model.use_remove_padding",
+        {**CRITIC, "critic.fsdp.ulysses_sequence_parallel_size": 2, "critic.model.use_remove_padding": False},
+    ),
+    (
+        "ORB681",
+        f"{ROLLOUT}.load_format",
+        {f"{ROLLOUT}.name": "trtllm", f"{ROLLOUT}.quantization": "fp8", f"{ROLLOUT}.load_format": "auto"},
+    ),
 )
 
 
@@ -143,6 +204,60 @@ def test_it_is_found(name: str, key: str, changed: dict[str, Any]) -> None:
     settings = {**SOUND, **changed, **({key: None} if name == "ORB672" else {})}
     found = [(found_id, item.key) for found_id, item in key_findings_of(settings) if item.severity is Severity.ERROR]
     assert (name, key) in found
+
+
+UNREAD: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("ORB612", "skip.rollout.enable", {"skip.rollout.enable": True}),
+    ("ORB612", f"{ROLLOUT}.trace.backend", {f"{ROLLOUT}.trace.backend": "weave"}),
+    ("ORB612", f"{ROLLOUT}.repetition_penalty", {f"{ROLLOUT}.repetition_penalty": 1.05}),
+    ("ORB612", "critic.forward_max_token_len_per_gpu", {**CRITIC, "critic.forward_max_token_len_per_gpu": 4096}),
+    ("ORB673", "critic.model.use_liger", {**MEGATRON, **CRITIC, "critic.model.use_liger": True}),
+    ("ORB673", "critic.fsdp.use_orig_params", {**CRITIC, "critic.fsdp.use_orig_params": True}),
+    ("ORB673", f"{ACTOR}.use_torch_compile", {f"{ACTOR}.use_torch_compile": False}),
+    ("ORB674", "critic.enable", {"critic.enable": True}),
+    (
+        "ORB675",
+        f"{ACTOR}.fsdp_config.strategy",
+        {f"{ACTOR}.strategy": "fsdp", f"{ACTOR}.fsdp_config.strategy": "fsdp2"},
+    ),
+    ("ORB675", f"{ROLLOUT}.response_length", {f"{ROLLOUT}.response_length": 4096}),
+    ("ORB675", f"{ACTOR}.use_fused_kernels", {f"{ACTOR}.use_fused_kernels": True}),
+    ("ORB676", f"{SAMPLER}.name", {f"{SAMPLER}.name": "Mine"}),
+    (
+        "ORB676",
+        "algorithm.filter_groups.enable",
+        {f"{SAMPLER}.name": "Mine", f"{SAMPLER}.path": "mine.py", "algorithm.filter_groups.enable": True},
+    ),
+    (
+        "ORB680",
+        f"{LOSS}.use_policy_gradient",
+        {**TEACHER, f"{LOSS}.loss_mode": "forward_kl_topk", f"{LOSS}.use_policy_gradient": True},
+    ),
+    (
+        "ORB682",
+        f"{ROLLOUT}.engine_kwargs.vllm.max_model_len",
+        {f"{ROLLOUT}.max_model_len": 2048, f"{ROLLOUT}.engine_kwargs.vllm.max_model_len": 4096},
+    ),
+    (
+        "ORB682",
+        f"{ROLLOUT}.engine_kwargs.sglang.mem_fraction_static",
+        {
+            f"{ROLLOUT}.name": "sglang",
+            f"{ROLLOUT}.gpu_memory_utilization": 0.5,
+            f"{ROLLOUT}.engine_kwargs.sglang.mem_fraction_static": 0.8,
+        },
+    ),
+    ("ORB683", "trainer.resume_from_path", {"trainer.resume_from_path": "runs/global_step_10"}),
+    ("ORB683", f"{ROLLOUT}.nnodes", {f"{ROLLOUT}.nnodes": 1}),
+    ("ORB683", "distillation.teacher_models.teacher_model.model_path", {**TEACHER, "distillation.enabled": False}),
+    ("ORB683", "reward.custom_reward_function.name", {"reward.custom_reward_function.name": "mine"}),
+)
+
+
+@pytest.mark.parametrize(("name", "key", "changed"), UNREAD, ids=[f"{name}-{key}" for name, key, _ in UNREAD])
+def test_it_is_pointed_out(name: str, key: str, changed: dict[str, Any]) -> None:
+    found = [(found_id, item.key, item.severity) for found_id, item in key_findings_of({**SOUND, **changed})]
+    assert found == [(name, key, Severity.WARNING)]
 
 
 OFF: tuple[dict[str, Any], ...] = (

@@ -52,6 +52,18 @@ from orbiter_spec.lower.checks import (
     orb670_count_out_of_range,
     orb671_number_out_of_range,
     orb672_needed_value_left_null,
+    orb673_other_engine_reads_it,
+    orb674_critic_switch,
+    orb675_two_keys_disagree,
+    orb676_sampler_unread,
+    orb677_batch_does_not_come_out_even,
+    orb678_budget_below_sequence,
+    orb679_profiler_options,
+    orb680_largest_logits,
+    orb681_engine_refuses,
+    orb682_engine_arguments_overrule,
+    orb683_behind_a_switch,
+    orb684_step_below_requests,
 )
 from orbiter_spec.lower.checks.finding import to_diagnostic
 
@@ -95,6 +107,18 @@ CHECKS: tuple[ModuleType, ...] = (
     orb670_count_out_of_range,
     orb671_number_out_of_range,
     orb672_needed_value_left_null,
+    orb673_other_engine_reads_it,
+    orb674_critic_switch,
+    orb675_two_keys_disagree,
+    orb676_sampler_unread,
+    orb677_batch_does_not_come_out_even,
+    orb678_budget_below_sequence,
+    orb679_profiler_options,
+    orb680_largest_logits,
+    orb681_engine_refuses,
+    orb682_engine_arguments_overrule,
+    orb683_behind_a_switch,
+    orb684_step_below_requests,
 )
 
 

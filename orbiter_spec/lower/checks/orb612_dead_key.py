@@ -50,7 +50,23 @@ DEAD: Mapping[str, tuple[Any, str]] = {
     "trainer.default_hdfs_dir": (None, "copy checkpoints yourself"),
     "trainer.esi_redundant_time": (0, "leave it out"),
     "trainer.ray_wait_register_center_timeout": (300, "leave it out"),
+    "actor_rollout_ref.model.tiled_mlp.enabled": (False, "leave it out; fewer tokens a pass take less memory"),
+    "actor_rollout_ref.rollout.agent.custom_async_server.path": (None, "leave it out"),
+    "actor_rollout_ref.rollout.repetition_penalty": (1.0, "leave it out; answers are drawn without one"),
+    "actor_rollout_ref.rollout.trace.backend": (None, "leave it out; only the older trainer traces agent loops"),
+    "critic.model.tiled_mlp.enabled": (False, "leave it out"),
+    "critic.nccl_timeout": (600, "leave it out"),
+    "data.return_full_prompt": (False, "leave it out"),
+    "data.return_multi_modal_inputs": (True, "leave it out"),
+    "data.return_raw_chat": (True, "leave it out; rows always keep it"),
+    "skip.async_rollout.enable": (False, "set skip.rollout_tq.enable"),
+    "skip.rollout.enable": (False, "set skip.rollout_tq.enable"),
 }
+FOLLOWS: Mapping[str, tuple[str, Any]] = {
+    "critic.forward_micro_batch_size_per_gpu": ("critic.ppo_micro_batch_size_per_gpu", None),
+    "critic.forward_max_token_len_per_gpu": ("critic.ppo_max_token_len_per_gpu", 32_768),
+}
+"""Dead keys that take another's value, or a number of their own, where they are left out."""
 COVERED = "critic.fsdp.ulysses_sequence_parallel_size"
 
 
@@ -65,6 +81,11 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         if key.startswith("critic.") and not uses_critic(settings):
             continue
         yield KeyFinding(key, f"{key} = {value!r} has no reader", cure, severity=Severity.WARNING)
+    for key, (source, default) in FOLLOWS.items():
+        value = settings.get(key)
+        if uses_critic(settings) and value not in (None, default, settings.get(source)):
+            cure = "set critic.ppo_infer_max_token_len_per_gpu"
+            yield KeyFinding(key, f"{key} = {value!r} has no reader", cure, severity=Severity.WARNING)
     cap = settings.get("algorithm.filter_groups.max_num_gen_batches")
     if settings.get("algorithm.filter_groups.enable") and cap:
         key = "algorithm.filter_groups.max_num_gen_batches"

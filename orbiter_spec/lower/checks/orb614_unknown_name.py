@@ -83,6 +83,7 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     "actor_rollout_ref.rollout.dtype": ("auto", "half", "float16", "bfloat16", "float", "float32"),
     "actor_rollout_ref.ref.strategy": STRATEGIES,
     "critic.loss_agg_mode": AGGREGATIONS,
+    "skip.rollout_tq.action": ("cache", "repeat"),
     "transfer_queue.backend.storage_backend": ("SimpleStorage", "Yuanrong", "MooncakeStore"),
     f"{ACTOR}.fsdp_config.dtype": PRECISIONS,
     f"{ACTOR}.fsdp_config.model_dtype": PRECISIONS,
@@ -113,6 +114,7 @@ ONLY_WITH: Mapping[str, tuple[str, Any]] = {
     ),
     "actor_rollout_ref.rollout.dtype": ("actor_rollout_ref.rollout.name", "vllm"),
     "reward.reward_manager.name": ("reward.reward_manager.source", "register"),
+    "skip.rollout_tq.action": ("skip.rollout_tq.enable", True),
 }
 
 

@@ -16,6 +16,7 @@ sequence beyond it stops the run.
 algorithm.adv_estimator: gae
 data.max_prompt_length: 2048
 data.max_response_length: 32768
+actor_rollout_ref.actor.ppo_max_token_len_per_gpu: 34816
 ```
 
 ## Good
@@ -24,6 +25,7 @@ data.max_response_length: 32768
 algorithm.adv_estimator: gae
 data.max_prompt_length: 2048
 data.max_response_length: 32768
+actor_rollout_ref.actor.ppo_max_token_len_per_gpu: 34816
 critic.ppo_infer_max_token_len_per_gpu: 34816
 ```
 """

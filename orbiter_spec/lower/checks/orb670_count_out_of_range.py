@@ -49,7 +49,7 @@ AT_LEAST_ONE = (
 ROLLOUT_SIZES = ("tensor_model_parallel_size", "data_parallel_size", "pipeline_model_parallel_size")
 MEGATRON_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
-TRAINS_NOTHING = (f"{ACTOR}.ppo_epochs", "trainer.total_epochs")
+TRAINS_NOTHING = (f"{ACTOR}.ppo_epochs", "trainer.total_epochs", "trainer.total_training_steps")
 
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
@@ -96,6 +96,8 @@ def _counts(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
         yield "data.filter_overlong_prompts_workers", 1
     if settings.get("transfer_queue.backend.storage_backend", "SimpleStorage") == "SimpleStorage":
         yield "transfer_queue.backend.SimpleStorage.num_data_storage_units", 1
+    if settings.get("trainer.v1.trainer_mode") == "separate_async":
+        yield "trainer.v1.separate_async.hybrid_rollout.switch_cost_window_size", 1
     yield from _passes(settings)
 
 

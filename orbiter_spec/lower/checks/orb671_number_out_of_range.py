@@ -60,5 +60,7 @@ def _ranges(settings: Mapping[str, Any]) -> Iterator[tuple[str, Range]]:
             yield f"{role}.optim.weight_decay", POSITIVE_OR_ZERO
             if settings.get(f"{role}.optim.lr_scheduler_type") == "cosine":
                 yield f"{role}.optim.min_lr_ratio", FRACTION
+    if settings.get("trainer.v1.trainer_mode") == "separate_async":
+        yield "trainer.v1.separate_async.hybrid_rollout.switch_threshold_ratio", SHARE
     if settings.get(f"{ACTOR}.loss_agg_mode") == "seq-mean-token-sum-norm":
         yield f"{ACTOR}.loss_scale_factor", (lambda value: value != 0, "other than 0, or null")

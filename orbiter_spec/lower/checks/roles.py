@@ -33,3 +33,8 @@ def engines_served(settings: Mapping[str, Any]) -> Iterator[str]:
         teachers = "distillation.teacher_models."
         names = {key.removeprefix(teachers).partition(".")[0] for key in settings if key.startswith(teachers)}
         yield from (f"{teachers}{name}.inference" for name in sorted(names))
+
+
+def engine_of(settings: Mapping[str, Any], home: str) -> str:
+    """The inference engine of `home`; the rollout's where it says none of its own."""
+    return str(settings.get(f"{home}.name", settings.get("actor_rollout_ref.rollout.name")))

@@ -1,0 +1,79 @@
+"""value behind a switch that is off
+
+## What it checks
+
+A value that only means something with a switch stands with it: a checkpoint to resume from with `resume_mode`, a
+teacher with `distillation.enabled`, a reward model's path with its `enable`, a function's name and arguments with its
+file, a manager's file with its source, settings of a trainer mode with that mode, rollout nodes with the separate one.
+
+## Why it matters
+
+The run starts and does without it: from scratch or from another checkpoint, without the teacher, with another reward.
+
+## Bad
+
+```yaml
+trainer.resume_from_path: checkpoints/run/global_step_100
+```
+
+## Good
+
+```yaml
+trainer.resume_mode: resume_path
+trainer.resume_from_path: checkpoints/run/global_step_100
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orbiter_spec.diagnostics import Severity
+from orbiter_spec.lower.checks.finding import KeyFinding
+
+MODE, FUNCTION, MANAGER = "trainer.v1.trainer_mode", "reward.custom_reward_function", "reward.reward_manager"
+MODEL, ROLLOUT = "actor_rollout_ref.model", "actor_rollout_ref.rollout"
+FSDP = "actor_rollout_ref.actor.fsdp_config"
+SWITCHES: tuple[tuple[str, Any, str, Any], ...] = (
+    ("trainer.resume_from_path", None, "trainer.resume_mode", "resume_path"),
+    ("reward.reward_model.model_path", None, "reward.reward_model.enable", True),
+    (f"{MANAGER}.module.path", None, f"{MANAGER}.source", "importlib"),
+    (f"{MODEL}.mtp.enable_train", False, f"{MODEL}.mtp.enable", True),
+    (f"{MODEL}.mtp.enable_rollout", False, f"{MODEL}.mtp.enable", True),
+    (f"{ROLLOUT}.disaggregation.decode_replicas", 1, f"{ROLLOUT}.disaggregation.enabled", True),
+    (f"{FSDP}.entropy_from_logits_chunk_size", 2048, f"{FSDP}.entropy_from_logits_with_chunking", True),
+    (f"{ROLLOUT}.nnodes", 0, MODE, "separate_async"),
+    ("trainer.v1.separate_async.parameter_sync_step", 4, MODE, "separate_async"),
+    ("trainer.v1.separate_async.num_warmup_batches", 1, MODE, "separate_async"),
+    ("trainer.v1.separate_async.hybrid_rollout.enable_switch", False, MODE, "separate_async"),
+    ("trainer.v1.colocate_async.num_warmup_batches", 1, MODE, "colocate_async"),
+)
+"""A key, what it is when it is left out, and the switch with the position that makes verl read it."""
+OFF: Mapping[str, Any] = {"trainer.resume_mode": "auto", f"{MANAGER}.source": "register", MODE: "sync"}
+
+
+def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    """Look at each value and its switch."""
+    if settings.get("trainer.use_v1") is False:
+        return
+    for key, default, switch, needed in SWITCHES:
+        position = settings.get(switch, OFF.get(switch, False))
+        if settings.get(key, default) not in (None, "", default) and position != needed:
+            yield _unread(key, f"{switch} is {position!r}", f"set {switch} to {_word(needed)}, or leave this out")
+    teachers = "distillation.teacher_models."
+    for key in settings if not settings.get("distillation.enabled") else ():
+        if key.startswith(teachers) and key.endswith(".model_path") and settings[key] is not None:
+            yield _unread(key, "distillation is off", "set distillation.enabled to true")
+    if settings.get(f"{FUNCTION}.path") is None:
+        for key, default in ((f"{FUNCTION}.name", "compute_score"), (f"{FUNCTION}.reward_kwargs", {})):
+            if settings.get(key, default) not in (None, default):
+                yield _unread(key, "there is no file with a function", f"set {FUNCTION}.path")
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unread(key: str, note: str, cure: str) -> KeyFinding:
+    return KeyFinding(key, f"{note}, so nothing reads it", cure, severity=Severity.WARNING)
