@@ -66,7 +66,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     found = [workers(settings, role) for role in roles(settings)]
     for role in found:
         if role is not None and not role.copies:
-            key = max(role.sizes, key=lambda name: role.sizes[name])
+            _, key = max((size, key) for key, size in role.sizes.items())
             yield KeyFinding(key, f"{role.shared} GPUs for one sequence do not divide {total}", f"divide {total}")
     if settings.get("trainer.use_v1") is False or None in found or not all(role and role.copies for role in found):
         return
