@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from orbiter_spec.data.blocks import NotPlainError
 from orbiter_spec.data.columns import ABSENT, look_up
 from orbiter_spec.data.convert import Converter, VerlRow
 from orbiter_spec.data.draw import Chosen
@@ -23,7 +24,7 @@ from orbiter_spec.data.findings import findings
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.mixing import choose
 from orbiter_spec.data.overlap import measure_overlap
-from orbiter_spec.data.pipeline import OPAQUE, Batch, Context, StepError, in_batches
+from orbiter_spec.data.pipeline import OPAQUE, Context, Rows, StepError, in_batches
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.quick import QUICK_BYTES, QUICK_RENDERED_ROWS, can_count, count_rows, is_cut, quick_source
 from orbiter_spec.data.read import Row, read_rows
@@ -51,8 +52,13 @@ def build(
     `workers`, with the same bytes for any number. With `checkpoints`, a folder, a build that was killed goes on where
     it was. `progress` is called after every batch.
     """
-    flow = Flow(context or step_context(request), workers, checkpoints)
-    return _Build(request, out, quick=False, flow=flow, progress=progress).run()
+    from orbiter_spec.data.bulk import Bulk, is_plain  # which is a Build itself
+
+    known = context or step_context(request)
+    if is_plain(request):
+        with suppress(NotPlainError):
+            return Bulk(request, out, False, Flow(replace(known, aside=[]), workers, checkpoints), progress).run()
+    return Build(request, out, False, Flow(replace(known, aside=[]), workers), progress).run()
 
 
 def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
@@ -63,7 +69,7 @@ def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
     the first 200 rows of each source, as far as the first step that would run code of the user's; how many rows a
     pipeline leaves is not known before it has run.
     """
-    return _Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick))).run()
+    return Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick))).run()
 
 
 def step_context(request: DatasetRequest, *, light: bool = False) -> Context:
@@ -81,7 +87,9 @@ class Progress:
 
 
 @dataclass
-class _Build:
+class Build:
+    """A build that looks at every row here and in order, or a check; `data.bulk` is the quick way to the same files."""
+
     request: DatasetRequest
     out: Path | None
     quick: bool
@@ -94,6 +102,7 @@ class _Build:
     samples: list[VerlRow] = field(default_factory=list)
 
     def run(self) -> BuildResult:
+        """The result; files have their names when there is nothing to find fault with."""
         self.converter = Converter(self.request, self.problems)
         files: tuple[Path, ...] = ()
         facts: dict[str, Any] = {}
@@ -161,10 +170,10 @@ class _Build:
         return said == value or str(said) == value
 
     def _through_steps(self) -> Iterator[Row]:
-        batches = in_batches(self._mixed())
+        batches: Iterator[Rows] = iter(in_batches(self._mixed()))
         return chain.from_iterable(self._told(self.flow.run(self._told(batches), self.request.pipeline)))
 
-    def _told(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+    def _told(self, batches: Iterator[Rows]) -> Iterator[Rows]:
         """Batches, with progress told after each."""
         for batch in batches:
             yield batch

@@ -17,6 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from orbiter_spec.data.columns import ABSENT, Resolved, look_up, resolve_columns
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.read import Row
@@ -45,6 +47,7 @@ class Converter:
         self._resolved: dict[SourceRequest, Resolved | None] = {}
         self._by_names: dict[tuple[str, ...], Resolved] = {}
         self._template_failures = 0
+        self._last: tuple[SourceRequest | None, Resolved | None] = (None, None)
 
     @property
     def ready(self) -> bool:
@@ -53,6 +56,15 @@ class Converter:
 
     def usable(self, row: Row) -> bool:
         """Whether the file that `row` is from has the columns; decided by its first row."""
+        return self._columns(row) is not None
+
+    def _columns(self, row: Row) -> Resolved | None:
+        """The columns of a row's file. The last one is known by identity: comparing sources costs more than the rest."""
+        if row.source is not self._last[0]:
+            self._last = (row.source, self._resolve(row))
+        return self._last[1]
+
+    def _resolve(self, row: Row) -> Resolved | None:
         if row.source not in self._resolved:
             request = self._request
             self._resolved[row.source] = resolve_columns(
@@ -62,7 +74,7 @@ class Converter:
                 needs_input=request.prompt is None,
                 needs_expected=request.needs_expected,
             )
-        return self._resolved[row.source] is not None
+        return self._resolved[row.source]
 
     def messages(self, row: Row) -> Messages | None:
         """The prompt of a row, or None with a problem added; columns are found in the row itself."""
@@ -71,10 +83,9 @@ class Converter:
         columns = self._by_names.get(names)
         if columns is None:
             self._resolved.pop(row.source, None)
-            if not self.usable(row):
+            columns = self._resolve(row)
+            if columns is None:
                 return None
-            columns = self._resolved[row.source]
-            assert columns is not None
             if not any("." in name for name in _named(columns)):
                 self._by_names[names] = columns
         try:
@@ -85,7 +96,7 @@ class Converter:
 
     def convert(self, row: Row, index: int, split: str) -> VerlRow | None:
         """verl's row, or None with a problem added."""
-        columns = self._resolved[row.source]
+        columns = self._columns(row)
         assert columns is not None
         try:
             converted = self._convert(row, columns, index, split)
@@ -97,7 +108,7 @@ class Converter:
 
     def check(self, row: Row) -> bool:
         """Whether the row has what its prompt and its answer are made of; no template is rendered."""
-        columns = self._resolved[row.source]
+        columns = self._columns(row)
         assert columns is not None
         try:
             self._expected(row, columns)
@@ -125,7 +136,7 @@ class Converter:
                 "row": row.number,
                 "prompt": next((item["content"] for item in reversed(messages) if item["role"] == "user"), None),
                 "expected": typed,
-                "fields": to_json(kept),
+                "fields": compact_json(kept),
             },
         }
         if columns.images is not None:
@@ -264,6 +275,15 @@ def to_json(value: Any) -> str:
         return _ENCODER.encode(_without_nan(value))
 
 
+def compact_json(fields: Mapping[str, Any]) -> str:
+    """The same of a whole row, without blanks and in a tenth of the time."""
+    try:
+        text = _FAST_ENCODER.encode(fields).decode()
+    except (TypeError, ValueError, OverflowError, RecursionError):  # such as keys that are not text
+        return to_json(fields)
+    return text if "NaN" not in text and "Infinity" not in text else to_json(fields)
+
+
 def _to_plain(value: Any) -> Any:
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
@@ -275,10 +295,11 @@ def _to_plain(value: Any) -> Any:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_to_plain)
+_FAST_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=_to_plain)
 
 
 def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
+    if isinstance(value, (float, Decimal)):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): _without_nan(item) for key, item in value.items()}

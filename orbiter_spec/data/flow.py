@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
 from orbiter_spec.data.checkpoint import Checkpoint
-from orbiter_spec.data.pipeline import OPAQUE, Batch, Context, RowStep, StepError, StreamStep, blamed, make_steps
+from orbiter_spec.data.pipeline import OPAQUE, Context, Rows, RowStep, StreamStep, blamed, make_steps
 from orbiter_spec.data.request import StepReport, StepRequest
-from orbiter_spec.data.row_work import Done
+from orbiter_spec.data.row_work import Done, RowWork
 from orbiter_spec.data.workers import Workers
 
 
@@ -28,7 +28,7 @@ class Flow:
     checkpoints: Path | None = None
     reports: list[StepReport] = field(default_factory=list)
 
-    def run(self, batches: Iterable[Batch], requests: Sequence[StepRequest]) -> Iterator[Batch]:
+    def run(self, batches: Iterable[Rows], requests: Sequence[StepRequest]) -> Iterator[Rows]:
         """The rows after all steps; `reports` are complete when they have all been taken. Raises `StepError`."""
         self.reports = [StepReport(request.name) for request in requests]
         flow = iter(batches)
@@ -46,18 +46,18 @@ class Flow:
         return self._rows(flow, group, group, requests)
 
     def _rows(
-        self, batches: Iterator[Batch], reported: list[int], run: list[int], requests: Sequence[StepRequest]
-    ) -> Iterator[Batch]:
+        self, batches: Iterator[Rows], reported: list[int], run: list[int], requests: Sequence[StepRequest]
+    ) -> Iterator[Rows]:
         """One run of row steps. `run` are the steps that take part, `reported` those of them that report."""
         if not run:
             return batches
-        workers = Workers([requests[index] for index in run], self.context, self.workers)
+        workers = Workers(RowWork, ([requests[index] for index in run], replace(self.context, aside=[])), self.workers)
         kept = Checkpoint(self.checkpoints / str(run[0])) if self.checkpoints is not None else None
         return self._results(batches, workers, kept, [self.reports[index] for index in reported])
 
     def _results(
-        self, batches: Iterator[Batch], workers: Workers, kept: Checkpoint | None, reports: list[StepReport]
-    ) -> Iterator[Batch]:
+        self, batches: Iterator[Rows], workers: Workers, kept: Checkpoint | None, reports: list[StepReport]
+    ) -> Iterator[Rows]:
         with workers:
             for batch, parts in _kept(batches, workers, kept):
                 for report, part in zip(reports, parts, strict=True):
@@ -65,7 +65,7 @@ class Flow:
                 yield batch
 
 
-def _kept(batches: Iterator[Batch], workers: Workers, kept: Checkpoint | None) -> Iterator[Done]:
+def _kept(batches: Iterator[Rows], workers: Workers, kept: Checkpoint | None) -> Iterator[Done]:
     """Results that were kept, then the ones that are missing; the batches of the first are passed over."""
     done = 0
     for payload in kept.stored() if kept is not None else ():
@@ -73,28 +73,28 @@ def _kept(batches: Iterator[Batch], workers: Workers, kept: Checkpoint | None) -
         yield pickle.loads(payload)
     for payload in workers.results(islice(batches, done, None)):
         result = pickle.loads(payload)
-        if isinstance(result, StepError):
+        if isinstance(result, Exception):
             raise result
         if kept is not None:
             kept.add(payload)
         yield result
 
 
-def _looked_at(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _looked_at(batches: Iterator[Rows]) -> Iterator[Rows]:
     """Nothing, after everything that can be known of the rows before."""
     for _ in batches:
         pass
     yield from ()
 
 
-def _stream(batches: Iterator[Batch], request: StepRequest, step: StreamStep, report: StepReport) -> Iterator[Batch]:
+def _stream(batches: Iterator[Rows], request: StepRequest, step: StreamStep, report: StepReport) -> Iterator[Rows]:
     with blamed(request):
         for batch in step.stream(_counted(batches, report), report):
             report.rows_out += len(batch)
             yield batch
 
 
-def _counted(batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+def _counted(batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
     for batch in batches:
         report.rows_in += len(batch)
         yield batch

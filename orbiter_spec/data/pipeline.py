@@ -43,6 +43,8 @@ BATCH_BYTES = 8_000_000
 """A batch ends at whichever comes first; bytes are those of the rows' text and images, roughly."""
 
 Batch = list[Row]
+Rows = Sequence[Row]
+"""A batch that may not have been looked at yet: `data.blocks` takes rows of it without."""
 
 
 class StepError(Exception):
@@ -106,7 +108,7 @@ class StreamStep(Protocol):
     `row.mark`: that part of the work may be done in several processes, before `stream` sees the rows.
     """
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """The batches that go on. Raises `StepError`."""
         ...
 

@@ -103,13 +103,14 @@ def _read(source: SourceRequest, problems: Problems, stop_at: float) -> Iterator
     with open_bytes(source.path) as stream:
         if suffix == ".csv":
             yield from _read_csv(source, stream, problems, stop_at)
-        elif suffix == ".json" and _starts_with_bracket(stream):
+        elif suffix == ".json" and starts_with_bracket(stream):
             yield from _read_array(source, stream, problems)
         else:
             yield from read_jsonl(source, stream, problems, stop_at)
 
 
-def _starts_with_bracket(stream: BinaryIO) -> bool:
+def starts_with_bracket(stream: BinaryIO) -> bool:
+    """Whether the text that comes is a JSON array; nothing is read away."""
     head: bytes = stream.peek(4096)  # type: ignore[attr-defined]
     return head.removeprefix(BOM).lstrip().startswith(b"[")
 

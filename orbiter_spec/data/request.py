@@ -7,7 +7,7 @@ template with its place. So rows can be built from Python as well, and the data 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,12 +153,12 @@ class StepReport:
     reasons: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
-    def drop(self, reason: str, where: str) -> None:
-        """Count a dropped row; `where` names it."""
+    def drop(self, reason: str, where: str | Callable[[], str]) -> None:
+        """Count a dropped row; `where` names it, or is asked for its name where it is shown."""
         self.reasons[reason] += 1
         shown = self.examples.setdefault(reason, [])
         if len(shown) < EXAMPLES:
-            shown.append(where)
+            shown.append(where if isinstance(where, str) else where())
 
     def merge(self, other: StepReport) -> None:
         """Add what the same step did to other rows."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orbiter_spec.data.pipeline import Batch, Context, RowStep, blamed, make_steps
+from orbiter_spec.data.blocks import Packed
+from orbiter_spec.data.pipeline import Context, Rows, RowStep, blamed, make_steps
 from orbiter_spec.data.request import StepReport, StepRequest
 
-Done = tuple[Batch, list[StepReport]]
+Done = tuple[Packed, list[StepReport]]
 
 
 class RowWork:
@@ -18,9 +19,9 @@ class RowWork:
         self._requests = tuple(requests)
         self._steps = make_steps(requests, context)
 
-    def __call__(self, batch: Batch) -> Done:
-        """The rows that go on, and a report for each row step. Raises `StepError`."""
-        reports = []
+    def __call__(self, rows: Rows) -> Done:
+        """The rows that go on, and a report for each row step. Raises `StepError` and `NotPlainError`."""
+        batch, reports = list(rows), []
         for request, step in zip(self._requests, self._steps, strict=True):
             with blamed(request):
                 if isinstance(step, RowStep):
@@ -30,4 +31,4 @@ class RowWork:
                     reports.append(report)
                 else:
                     step.prepare(batch)  # type: ignore[attr-defined]
-        return batch, reports
+        return Packed.of(batch), reports

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
@@ -30,13 +30,13 @@ class Spool:
         self._stream: BinaryIO | None = self._path.open("wb")
         self.rows = 0
 
-    def add(self, batch: list[Row]) -> None:
+    def add(self, batch: Sequence[Row]) -> None:
         """Take a batch. Raises OSError when the disk is full."""
         assert self._stream is not None, "a spool that has been read takes no more rows"
         pickle.dump(batch, self._stream, protocol=pickle.HIGHEST_PROTOCOL)
         self.rows += len(batch)
 
-    def __iter__(self) -> Iterator[list[Row]]:
+    def __iter__(self) -> Iterator[Sequence[Row]]:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
@@ -104,7 +104,7 @@ class Buckets:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def spooled(batches: Iterable[list[Row]], folder: Path | None) -> Spool:
+def spooled(batches: Iterable[Sequence[Row]], folder: Path | None) -> Spool:
     """All batches in a spool of their own."""
     spool = Spool(folder)
     try:

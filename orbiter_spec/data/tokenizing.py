@@ -18,8 +18,11 @@ from typing import Any
 from orbiter_spec.data.request import TokenizerRequest
 from orbiter_spec.data.tiny_model import NAME as BUILTIN
 from orbiter_spec.data.tiny_model import write_tiny_model
+from orbiter_spec.data.word_counts import WordCounts, word_counts
 
 Messages = Sequence[dict[str, str]]
+FEW_TEXTS = 500
+"""So many are tokenised whole; for more it pays to learn how the tokenizer cuts them."""
 
 
 class TokenizerError(Exception):
@@ -35,6 +38,7 @@ class PromptMeter:
 
     def __init__(self, request: TokenizerRequest) -> None:
         self.request = request
+        self._counted = 0
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -90,9 +94,16 @@ class PromptMeter:
     def count_texts(self, texts: Sequence[str]) -> list[int]:
         """Tokens of texts as they are, without special tokens added."""
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        if backend is not None:
-            return [len(encoding) for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
-        return [len(ids) for ids in self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+        if backend is None:
+            return [len(ids) for ids in self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+        self._counted += len(texts)
+        if self._counted > FEW_TEXTS and self._by_words is not None:
+            return self._by_words.count(texts)
+        return [len(encoding) for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    @cached_property
+    def _by_words(self) -> WordCounts | None:
+        return word_counts(self.tokenizer.backend_tokenizer)
 
     def cut(self, text: str, tokens: int, side: str) -> str:
         """`text` without its first (`left`) or last (`right`) `tokens` tokens, cut between characters."""

@@ -34,26 +34,26 @@ def receive(stream: BinaryIO) -> bytes | None:
 
 
 def _answer(work: Any, payload: bytes) -> Any:
+    from orbiter_spec.data.blocks import NotPlainError
     from orbiter_spec.data.pipeline import StepError
 
     try:
         return work(pickle.loads(payload))
-    except StepError as error:
+    except (StepError, NotPlainError) as error:
         return error
 
 
 def main() -> None:
-    """The first message is the search path, the steps and the context; every other one a batch."""
+    """The first message is the search path, what makes the work and its arguments; every other one a piece of it."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     first = receive(sys.stdin.buffer)
     if first is None:
         return
-    path, requests, context = pickle.loads(first)
+    path, setup = pickle.loads(first)
     sys.path[:] = path
-    from orbiter_spec.data.row_work import RowWork
-
-    work = RowWork(requests, context)
+    make, given = pickle.loads(setup)
+    work = make(*given)
     while (payload := receive(sys.stdin.buffer)) is not None:
         send(answers, pickle.dumps(_answer(work, payload), protocol=pickle.HIGHEST_PROTOCOL))
 

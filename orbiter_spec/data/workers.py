@@ -1,4 +1,4 @@
-"""Work on batches, in this process or in several: results come in the order of the batches either way."""
+"""Work in pieces, in this process or in several: results come in the order of the pieces either way."""
 
 from __future__ import annotations
 
@@ -6,44 +6,40 @@ import pickle
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from orbiter_spec.data.pipeline import Batch, Context, StepError
-from orbiter_spec.data.request import StepRequest
-from orbiter_spec.data.row_work import RowWork
+from orbiter_spec.data.pipeline import StepError
 from orbiter_spec.data.worker import receive, send
 
 Process = subprocess.Popen[bytes]
 
 
 class Workers:
-    """Row steps for batches. With one worker they run here, and nothing is started."""
+    """Processes that each hold `make(*given)`, which takes a piece of work. One runs here, and nothing is started."""
 
-    def __init__(self, requests: Sequence[StepRequest], context: Context, count: int) -> None:
-        """Raises `StepError` when a step's settings cannot be used."""
-        self._here = RowWork(requests, context)
-        plain = replace(context, aside=[])
-        self._setup = pickle.dumps((list(sys.path), tuple(requests), plain)) if count > 1 else b""
+    def __init__(self, make: Callable[..., Callable[[Any], Any]], given: tuple[Any, ...], count: int) -> None:
+        """Raises what `make` raises; it is a class or function of a module, and `given` can be pickled."""
+        self._here = make(*given)
+        self._setup = pickle.dumps((list(sys.path), pickle.dumps((make, given)))) if count > 1 else b""
         self._count = count
         self._processes: list[Process] = []
         self._free: SimpleQueue[Process] = SimpleQueue()
         self._threads = ThreadPoolExecutor(count) if count > 1 else None
 
-    def results(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """For each batch the pickled rows and reports, or a pickled `StepError`."""
+    def results(self, pieces: Iterator[Any]) -> Iterator[bytes]:
+        """For each piece the pickled answer, or a pickled `StepError` or `NotPlainError`."""
         if self._threads is None:
-            for batch in batches:
-                yield pickle.dumps(self._here(batch), protocol=pickle.HIGHEST_PROTOCOL)
+            for piece in pieces:
+                yield pickle.dumps(self._here(piece), protocol=pickle.HIGHEST_PROTOCOL)
             return
         waiting: deque[Future[bytes]] = deque()
-        for batch in batches:
-            waiting.append(self._threads.submit(self._ask, pickle.dumps(batch, protocol=pickle.HIGHEST_PROTOCOL)))
+        for piece in pieces:
+            waiting.append(self._threads.submit(self._ask, pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL)))
             if len(waiting) > 2 * self._count:
                 yield waiting.popleft().result()
         while waiting:

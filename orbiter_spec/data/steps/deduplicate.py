@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orbiter_spec.data.blocks import marks_of, select, unmarked
 from orbiter_spec.data.columns import ABSENT, look_up
 from orbiter_spec.data.convert import to_json
-from orbiter_spec.data.pipeline import Batch, Context, StepError, row_name
+from orbiter_spec.data.pipeline import Batch, Context, Rows, StepError, row_name
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import Columns, StepReport, StepRequest
 from orbiter_spec.data.spool import spooled
@@ -58,23 +59,19 @@ class Deduplicate:
         for row, mark in zip(rows, marks, strict=True):
             row.mark = mark
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """The rows that stay, in their order."""
         different = self._different(batches, report)
         yield from different if self.threshold >= 1 else self._not_near(different, report)
 
-    def _different(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def _different(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         with Keys(self.context.scratch) as keys:
             for batch in batches:
-                kept = []
-                for row in batch:
-                    if keys.add(row.mark[:16]):
-                        kept.append(row)
-                    else:
-                        report.drop("equal to an earlier row", row_name(row))
-                yield kept
+                kept = [keys.add(mark[:16]) for mark in marks_of(batch)]
+                _say(batch, kept, "equal to an earlier row", report)
+                yield select(batch, kept)
 
-    def _not_near(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def _not_near(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         from orbiter_spec.data.near import NearIndex
 
         folder = Path(tempfile.mkdtemp(prefix="near-", dir=self.context.scratch))
@@ -84,14 +81,10 @@ class Deduplicate:
                 dropped = index.duplicates()
                 position = 0
                 for batch in spool:
-                    kept = []
-                    for row in batch:
-                        if dropped[position]:
-                            report.drop(f"similar to an earlier row, by {self.threshold:g}", row_name(row))
-                        else:
-                            kept.append(row)
-                        position += 1
-                    yield kept
+                    kept = (~dropped[position : position + len(batch)]).tolist()
+                    position += len(batch)
+                    _say(batch, kept, f"similar to an earlier row, by {self.threshold:g}", report)
+                    yield select(batch, kept)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -106,12 +99,16 @@ class Deduplicate:
             raise StepError(f"deduplicate: {MISSING}", help="pip install 'orbiter-spec[data]'") from None
 
 
-def _indexed(batches: Iterator[Batch], index: NearIndex) -> Iterator[Batch]:
+def _indexed(batches: Iterator[Rows], index: NearIndex) -> Iterator[Rows]:
     for batch in batches:
-        index.add([row.mark[16:] for row in batch])
-        for row in batch:
-            row.mark = b""
-        yield batch
+        index.add([mark[16:] for mark in marks_of(batch)])
+        yield unmarked(batch)
+
+
+def _say(batch: Rows, kept: list[bool], reason: str, report: StepReport) -> None:
+    for place, good in enumerate(kept):
+        if not good:
+            report.drop(reason, lambda place=place: row_name(batch[place]))  # type: ignore[misc]
 
 
 def compared_text(row: Row, compared: tuple[str, ...] | None, columns: Columns) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from orbiter_spec.data.expression import Expression, ExpressionError
 from orbiter_spec.data.pipeline import Batch, Context, StepError, row_name
@@ -34,5 +35,5 @@ class Filter:
             if good:
                 kept.append(row)
             else:
-                report.drop(reason, row_name(row))
+                report.drop(reason, partial(row_name, row))
         return kept

@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,7 @@ class Function:
             report.drop(f"{self.name} returned no rows", row_name(row))
         report.added += max(0, len(several) - 1)
         return [
-            replace(row, fields=dict(item), copy=row.copy if position == 0 else row.copy * 1000 + position)
+            Row(row.source, row.number, dict(item), row.line, row.copy if position == 0 else row.copy * 1000 + position)
             for position, item in enumerate(several)
         ]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from orbiter_spec.data.blocks import select
 from orbiter_spec.data.draw import Chosen
-from orbiter_spec.data.pipeline import Batch, Context, row_name
+from orbiter_spec.data.pipeline import Context, Rows, row_name
 from orbiter_spec.data.request import StepReport, StepRequest
 from orbiter_spec.data.spool import spooled
 
@@ -30,18 +31,16 @@ class Sample:
     seed: int
     context: Context
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """The rows that were drawn."""
         with spooled(batches, self.context.scratch) as spool:
             count = self.rows if self.rows is not None else round(spool.rows * (self.fraction or 0.0))
             chosen = Chosen(spool.rows, count, self.seed)
             position = 0
             for batch in spool:
-                kept = []
-                for row in batch:
-                    if position in chosen:
-                        kept.append(row)
-                    else:
-                        report.drop("not drawn", row_name(row))
-                    position += 1
-                yield kept
+                kept = [place in chosen for place in range(position, position + len(batch))]
+                position += len(batch)
+                for place, good in enumerate(kept):
+                    if not good:
+                        report.drop("not drawn", lambda rows=batch, place=place: row_name(rows[place]))  # type: ignore[misc]
+                yield select(batch, kept)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orbiter_spec.data.pipeline import Batch, Context, draw
+from orbiter_spec.data.pipeline import Context, Rows, draw
 from orbiter_spec.data.request import StepReport, StepRequest
 from orbiter_spec.data.spool import Buckets
 
@@ -26,7 +26,7 @@ class Shuffle:
     seed: int
     context: Context
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """All rows in their new order."""
         with Buckets(self.context.scratch) as buckets:
             position = 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from orbiter_spec.data.columns import ABSENT, look_up
 from orbiter_spec.data.draw import Chosen
-from orbiter_spec.data.pipeline import Batch, Context, StepError, draw, row_name
+from orbiter_spec.data.pipeline import Batch, Context, Rows, StepError, draw, row_name
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import StepReport, StepRequest
 from orbiter_spec.data.split import validation_count
@@ -37,7 +37,7 @@ class Split:
     seed: int
     context: Context
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """The rows that stay."""
         aside = Spool(self.context.scratch)
         self.context.aside.append(aside)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orbiter_spec.data.chat_client import ChatEndpoint, ChatError
-from orbiter_spec.data.pipeline import Batch, Context, StepError, row_name
+from orbiter_spec.data.pipeline import Batch, Context, Rows, StepError, row_name
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import StepReport, StepRequest
 from orbiter_spec.data.synthesis import Fields, SynthesisError, Taught, Teacher, Teaching, taught
@@ -62,7 +62,7 @@ class Synthesize:
 
     teacher: Teacher
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """What the teacher makes of the rows. Raises StepError when it cannot go on."""
         waiting: deque[Row] = deque()
 

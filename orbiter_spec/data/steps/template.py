@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from orbiter_spec.data.pipeline import Batch, Context, StepError, in_batches
+from orbiter_spec.data.pipeline import Context, Rows, StepError, in_batches
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import Columns, SourceRequest, StepReport, StepRequest
 from orbiter_spec.data.template import PromptError
@@ -29,7 +29,7 @@ class Template:
     seed: int
     context: Context
 
-    def stream(self, batches: Iterator[Batch], report: StepReport) -> Iterator[Batch]:
+    def stream(self, batches: Iterator[Rows], report: StepReport) -> Iterator[Rows]:
         """All rows that came, then those that are made; their data_source is `template`."""
         yield from batches
         for batch in in_batches(self._made()):
