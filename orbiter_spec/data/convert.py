@@ -59,7 +59,7 @@ class Converter:
         return self._columns(row) is not None
 
     def _columns(self, row: Row) -> Resolved | None:
-        """The columns of a row's file. The last one is known by identity: comparing sources costs more than the rest."""
+        """The columns of a row's file; the last one is known by identity, because comparing sources is slow."""
         if row.source is not self._last[0]:
             self._last = (row.source, self._resolve(row))
         return self._last[1]

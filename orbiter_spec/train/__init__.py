@@ -10,6 +10,7 @@ import importlib
 from typing import Any, Final
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "config_store": ("CheckpointConfig", "ConfigStore", "InferenceConfig", "ModelConfig", "TrainingConfig"),
     "environments": ("BaseEnvironment", "EnvironmentConfig", "SimpleGameEnvironment", "Trajectory"),
     "evolution": (
         "EvolutionConfig",
@@ -36,6 +37,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "inference_output": ("InferenceOutput",),
     "lifecycle": ("TrainConfig", "TrainMetrics", "Trainer", "TrainerError", "TrainerState"),
+    "ray_trainer": ("RayPPOTrainer", "create_trainer"),
     "reward_spec": ("RewardSpec",),
     "synthesis": (
         "ChatEndpoint",

@@ -11,13 +11,14 @@ import base64
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from orbiter_spec.runtime.agent import environments
 from orbiter_spec.train.lifecycle import TrainerError
 
 BY_NAME: Final = ("response", "output", "solution_str", "expected", "ground_truth", "prompt", "row", "extra_info")
@@ -81,7 +82,7 @@ def _function(index: int, reward: RewardSpec) -> str:
     names, call = _call(function, reward.name)
     folder = _folder_of(function)
     seen = f"sys.path.append({str(folder)!r})\n" if folder is not None else ""
-    payload = base64.b64encode(_pickled(function, reward.name)).decode("ascii")
+    payload = base64.b64encode(_pickled(function, reward.name, (function,))).decode("ascii")
     return (
         f"{seen}_FUNCTION_{index} = ray.cloudpickle.loads(base64.b64decode(\n    {payload!r}\n))\n\n\n"
         f"def reward_{index}({', '.join(names)}):\n    return float(_FUNCTION_{index}({call}))\n"
@@ -107,35 +108,51 @@ def _call(function: Callable[..., Any], name: str) -> tuple[list[str], str]:
     return names, ", ".join(names)
 
 
-def _folder_of(function: Callable[..., Any]) -> Path | None:
-    """Where a function's module lies when it is a file of the user's, so that its neighbours can be imported."""
-    module = sys.modules.get(getattr(function, "__module__", "") or "")
-    file = getattr(module, "__file__", None)
+def carried(value: Any, name: str, of: Sequence[Any]) -> str:
+    """Lines of Python that set `PICKLED` to a value, with the modules of the objects `of` which it is made.
+
+    Raises TrainerError for a value that cannot be pickled.
+    """
+    folders = dict.fromkeys(str(folder) for one in of if (folder := _folder_of(one)) is not None)
+    seen = "".join(f"sys.path.append({folder!r})\n" for folder in folders)
+    payload = base64.b64encode(_pickled(value, name, of)).decode("ascii")
+    return f"{seen}PICKLED = base64.b64decode(\n    {payload!r}\n)\n"
+
+
+def _module_of(value: Any) -> ModuleType | None:
+    named = getattr(value, "__module__", None) or getattr(type(value), "__module__", None)
+    return sys.modules.get(str(named))
+
+
+def _folder_of(value: Any) -> Path | None:
+    """Where an object's module lies when it is a file of the user's, so that its neighbours can be imported."""
+    file = getattr(_module_of(value), "__file__", None)
     own = file is not None and not any(part.endswith("-packages") for part in Path(file).parts)
     return Path(file).resolve().parent if file is not None and own else None
 
 
-def _pickled(function: Callable[..., Any], name: str) -> bytes:
+def _pickled(value: Any, name: str, of: Sequence[Any]) -> bytes:
     from ray import cloudpickle
 
-    module = sys.modules.get(getattr(function, "__module__", "") or "")
+    modules = [_module_of(one) for one in of if _folder_of(one) is not None]
     try:
-        with _by_value(module if _folder_of(function) is not None else None):
-            pickled: bytes = cloudpickle.dumps(function)
+        with _by_value([environments, *(module for module in modules if module is not None)]):
+            pickled: bytes = cloudpickle.dumps(value)
             return pickled
     except Exception as error:  # whatever an object of the user's raises while it is pickled
         raise TrainerError(f"reward {name!r} cannot be sent to other processes: {error}") from None
 
 
 @contextmanager
-def _by_value(module: ModuleType | None) -> Any:
+def _by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
+    """Pickle what these modules define by value. The environments are among them: they need no orbiter-spec there."""
     from ray import cloudpickle
 
-    if module is None or module.__name__ == "__main__":
-        yield
-        return
-    cloudpickle.register_pickle_by_value(module)
+    own = [module for module in dict.fromkeys(modules) if module.__name__ != "__main__"]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
     try:
         yield
     finally:
-        cloudpickle.unregister_pickle_by_value(module)
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
