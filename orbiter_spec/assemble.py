@@ -72,6 +72,13 @@ def write_reward_path(state: Compilation, folder: Path) -> None:
     _copy_files(state.inputs, folder)
 
 
+def write_agent_path(state: Compilation, folder: Path) -> None:
+    """What loads the tools in a compiled folder, alone: agent.json, tools.yaml, the package and the users' code."""
+    assert state.inputs is not None
+    write_texts(folder, _agent_files(state.inputs) if state.inputs.agent else {})
+    _copy_files(state.inputs, folder)
+
+
 def _declared(plan: Plan, inputs: Inputs) -> dict[str, Any]:
     """What the parts share stands beside them, where it is written."""
     rewards = plan.experiment.rewards

@@ -61,16 +61,16 @@ def build_command(spec: str, output: Path | None, workers: int | None, sets: tup
 def preview_command(spec: str, rows: int, start: int, validation: bool, sets: tuple[str, ...], style: str) -> None:
     """Show rows exactly as the model will read them: system prompt, chat template, tools, tokens counted."""
     from orbiter_spec.cli.data_view import preview_json, preview_text
+    from orbiter_spec.cli.tools_shown import shown_tools
     from orbiter_spec.data.build import TRAIN, VALIDATION
     from orbiter_spec.data.look import look
-    from orbiter_spec.data.tool_schemas import ToolsError, tools_of
+    from orbiter_spec.data.tool_schemas import ToolsError
     from orbiter_spec.diagnostics import Report
 
     state = _checked(spec, sets)
     request = _request(state)
-    assert state.experiment is not None and state.document is not None
     try:
-        tools = tools_of(state.experiment, state.document)
+        tools = shown_tools(state)
         seen = look(request, rows, split=VALIDATION if validation else TRAIN, start=start, tools=tools)
     except (OSError, ToolsError) as error:
         raise click.ClickException(str(error)) from None

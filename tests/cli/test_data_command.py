@@ -142,3 +142,55 @@ def test_an_unknown_tokenizer_shows_messages(cli: Any, spec: Path, tmp_path: Pat
         assert "[user] 2+1?" in done.stdout and "shown as messages" in done.stdout
     else:
         assert "error[ORB" in done.stderr
+
+
+TOOLS = '''
+def search(query: str, top: int = 3) -> str:
+    """Look something up.
+
+    Args:
+        query: What to look up.
+        top: How many results.
+
+    Returns:
+        Text.
+    """
+    raise RuntimeError("nobody calls it")
+'''
+SHOWS_TOOLS = (
+    "{{ tools | tojson }}|{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    "{% if add_generation_prompt %}>{% endif %}"
+)
+
+
+@pytest.mark.timeout(240)
+def test_preview_shows_tools_as_the_model_sees_them(cli: Any, spec: Path, tmp_path: Path) -> None:
+    pytest.importorskip("verl")
+    (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
+    model = json.dumps({"path": "builtin:tiny-llama", "chat_template": SHOWS_TOOLS})
+    sets = ("--set", f"agent.model={model}", "--set", 'agent.tools=[{"function": "tools.py:search", "name": "find"}]')
+    done = cli("data", "preview", spec, "-n", "1", "--format", "json", *sets, timeout=200)
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "find",
+                "description": "Look something up.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {
+                        "query": {"type": "string", "description": "What to look up."},
+                        "top": {"type": "integer", "description": "How many results."},
+                    },
+                    "required": ["query"],
+                },
+            },
+        }
+    ]
+    assert content["rows"][0]["text"].startswith(json.dumps(content["tools"]) + "|")
+    (tmp_path / "tools.py").write_text(TOOLS + "\nraise OSError('no such disk')\n", encoding="utf-8")
+    broken = cli("data", "preview", spec, *sets, timeout=200)
+    assert broken.returncode != 0
+    assert "tools cannot be loaded" in broken.stderr and "Traceback" not in broken.stderr
