@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from orbiter_spec.data.tool_schemas import ToolsError, tools_of
 
 if TYPE_CHECKING:
-    from orbiter_spec.compiler import Compilation
+    from orbiter_spec.compilation import Compilation
 
 SECONDS = 300
 ASK = """
