@@ -62,7 +62,7 @@ def preview_command(spec: str, rows: int, start: int, validation: bool, sets: tu
     """Show rows exactly as the model will read them: system prompt, chat template, tools, tokens counted."""
     from orbiter_spec.cli.data_view import preview_json, preview_text
     from orbiter_spec.cli.tools_shown import shown_tools
-    from orbiter_spec.data.build import TRAIN, VALIDATION
+    from orbiter_spec.data.building import TRAIN, VALIDATION
     from orbiter_spec.data.look import look
     from orbiter_spec.data.tool_schemas import ToolsError
     from orbiter_spec.diagnostics import Report

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from orbiter_spec.data.build import Progress
+    from orbiter_spec.data.building import Progress
     from orbiter_spec.data.request import DatasetRequest
 
 QUIET_SECONDS = 1.0

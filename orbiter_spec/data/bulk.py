@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 from orbiter_spec.data.blocks import NotPlainError, first, read_blocks, select
-from orbiter_spec.data.build import TRAIN, VALIDATION, Build
+from orbiter_spec.data.building import TRAIN, VALIDATION, Build
 from orbiter_spec.data.convert import Converter
 from orbiter_spec.data.draw import Chosen
 from orbiter_spec.data.pipeline import Rows

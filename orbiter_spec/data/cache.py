@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from orbiter_spec import __version__
-from orbiter_spec.data.build import Progress, build, step_context
+from orbiter_spec.data.build import build, step_context
+from orbiter_spec.data.building import Progress
 from orbiter_spec.data.functions import check_function, code_files
 from orbiter_spec.data.report import read_report, write_report
 from orbiter_spec.data.request import BuildResult, DatasetRequest

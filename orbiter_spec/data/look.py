@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orbiter_spec.data.build import TRAIN, build, step_context
+from orbiter_spec.data.build import build, step_context
+from orbiter_spec.data.building import TRAIN
 from orbiter_spec.data.cache import build_key, cache_folder
 from orbiter_spec.data.report import NAME as REPORT
 from orbiter_spec.data.report import read_report

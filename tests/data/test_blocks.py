@@ -12,7 +12,8 @@ import pytest
 
 from orbiter_spec.data import blocks
 from orbiter_spec.data.blocks import NotPlainError, Packed, first, marks_of, read_blocks, select, unmarked
-from orbiter_spec.data.build import Build, build, step_context
+from orbiter_spec.data.build import build, step_context
+from orbiter_spec.data.building import Build
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.read import Row, read_rows
