@@ -135,7 +135,7 @@ def _group(override: Override, line: Line, text: Text) -> Diagnostic:
 
 def _take(line: Line, override: Override, target: Target, settled: Settings, text: Text) -> None:
     """One override into the settings, rewritten where the target has moved on."""
-    key = override.key
+    key, value = override.key, override.value
     if override.delete:
         settled.values[key] = REMOVED
         return
@@ -146,7 +146,7 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
             settled.diagnostics.append(_changed(key, to, change.why, line, text))
             if to is None or to == "model_engine":
                 return
-            key = to
+            key, value = to, change.value(value)
         elif override.force and follows(target, settled.engine, key):
             pass
         elif not (override.add and target.accepts(settled.engine, key)):
@@ -156,13 +156,13 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
         message = f"+{key} adds a key that is there; the + is left out"
         place = text.place(line.line, line.text)
         settled.diagnostics.append(Diagnostic("ORB657", message, place, severity=Severity.NOTE))
-    misfit = unfit(override.value, _default(target, settled.engine, key))
+    misfit = unfit(value, _default(target, settled.engine, key))
     if misfit:
         message, place = f"{key} {misfit}, so the override is left out", text.place(line.line, line.text)
         settled.diagnostics.append(Diagnostic("ORB661", message, place, help="correct the value"))
         return
     settled.values.pop(key, None)
-    settled.values[key] = override.value
+    settled.values[key] = value
     settled.lines[key] = line.line
 
 

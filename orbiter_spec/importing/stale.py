@@ -19,17 +19,60 @@ ENGINES = ("dp", "megatron", "veomni", "torchtitan")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one key. `to` is None where nothing takes its place."""
+    """What became of one key: `to` is None where nothing takes its place, `value` puts an old value in new words."""
 
     key: str
     why: str
     to: str | None = None
+    value: Callable[[Any], Any] = lambda value: value
+
+
+def _first_steps(count: Any) -> Any:
+    """`max_dump_step: 3` is `steps: [1, 2, 3]`."""
+    return list(range(1, count + 1)) if isinstance(count, int) and count < FIRST_STEPS else count
+
+
+FIRST_STEPS = 10_000
+ROLES = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
+SKIP = "actor_rollout_ref.rollout.skip"
+MOVED_SKIP = "answers are reused by a skip manager, a section at the root"
 
 
 CHANGES: tuple[Change, ...] = (
+    *(Change(f"{home}.megatron.grad_offload", "param_offload moves gradients too") for home in ROLES),
+    *(Change(f"{home}.load_weight", "no worker read it: weights are always loaded") for home in ROLES),
+    *(Change(f"{home}.checkpoint.mbridge_config", "only Megatron's checkpoints have it") for home in ROLES),
     *(
-        Change(f"{home}.megatron.grad_offload", "param_offload moves gradients too")
-        for home in ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
+        Change(
+            f"{home}.router_replay.*",
+            "the workers read the engine's own section, megatron.router_replay or veomni.router_replay",
+        )
+        for home in ROLES
+    ),
+    *(
+        Change(
+            f"{home}.veomni.activation_gpu_limit",
+            "VeOmni's offload is asynchronous and bounded on the host: veomni.enable_async_activation_offload",
+        )
+        for home in ROLES
+    ),
+    *(
+        Change(f"{home}.veomni.moe_load_balance_monitor_interval", "VeOmni's monitor of experts was taken out")
+        for home in ROLES
+    ),
+    Change(f"{SKIP}._target_", MOVED_SKIP),
+    Change(f"{SKIP}.max_dump_step", MOVED_SKIP, "skip.rollout_tq.steps", _first_steps),
+    Change(
+        f"{SKIP}.enable",
+        f"{MOVED_SKIP}; it needs skip.rollout_tq.steps, of which the old max_dump_step counted the first",
+        "skip.rollout_tq.enable",
+    ),
+    Change(f"{SKIP}.dump_dir", MOVED_SKIP, "skip.rollout_tq.dump_dir"),
+    Change(
+        f"{SKIP}.action",
+        f"{MOVED_SKIP}; repeat reuses the last step now, as repeat_last did",
+        "skip.rollout_tq.action",
+        lambda value: "repeat" if value == "repeat_last" else value,
     ),
     Change("actor_rollout_ref.actor.model_engine", "the engine is chosen once, at the root", "model_engine"),
     Change("actor_rollout_ref.model_engine", "the engine is chosen once, at the root", "model_engine"),

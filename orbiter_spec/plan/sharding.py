@@ -80,7 +80,7 @@ def layout(plan: Plan, role: str = "train") -> Layout:
     return Layout(
         engine=engine,
         workers=workers,
-        shards=workers if asked < 0 or asked >= workers else asked,
+        shards=workers if asked < 1 or asked >= workers else asked,
         tensor=tensor,
         pipeline=size("pipeline_parallel"),
         context=size("context_parallel"),

@@ -6,7 +6,7 @@ A spec that comes out is read again and compiled; what it says must be the run's
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from orbiter_spec.diagnostics import Severity
@@ -37,6 +37,8 @@ def hold(*lines: str) -> None:
         assert check_import(found, TARGET) == []
 
 
+@example([("actor_rollout_ref.actor.fsdp_config.fsdp_size", "0")], "")
+@example([("trainer.nnodes", "9007199254740993")], "")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(overrides, also)
 def test_every_absurd_value_has_an_answer(drawn: list[tuple[str, str]], line: str) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from orbiter_spec.importing.stale import CHANGES, ENGINES, moved
+import pytest
+
+from orbiter_spec.importing.check import check_import
+from orbiter_spec.importing.stale import CHANGES, ENGINES, SKIP, change_of, moved
+from orbiter_spec.lower.target import TARGET_VERSIONS, load_target
 from tests.importing.helpers import BASE, TARGET, ids, imported
 
 MEGATRON = ("model_engine=megatron", *BASE)
@@ -67,3 +71,36 @@ def test_moves_lead_to_keys_of_the_target() -> None:
     for change in CHANGES:
         to = moved(change, change.key.replace("*", "param_offload"))
         assert to is None or to == "model_engine" or any(TARGET.has(engine, to) for engine in ENGINES), change
+
+
+def _gone() -> list[tuple[str, str]]:
+    """Keys of older releases that the newest does not have, each with an engine that had it."""
+    found: dict[str, str] = {}
+    for version in TARGET_VERSIONS[:-1]:
+        older = load_target(version)
+        for engine in ENGINES:
+            found |= {key: engine for key in older.keys(engine) if not TARGET.has(engine, key)}
+    return sorted(found.items())
+
+
+def test_every_key_that_left_has_an_answer() -> None:
+    assert len(_gone()) > 20
+    assert [key for key, _ in _gone() if change_of(key) is None] == []
+
+
+@pytest.mark.parametrize(("key", "engine"), _gone())
+def test_a_key_that_left_is_told_and_nothing_breaks(key: str, engine: str) -> None:
+    value = "1" if key.endswith(("step", "interval", "limit")) else "{}" if key.endswith("config") else "cache"
+    found = imported("\n".join((*BASE, f"model_engine={engine}", f"++{key}={value}")))
+    told = [problem for problem in found.diagnostics if problem.id == "ORB657"]
+    assert len(told) == 1
+    assert key in told[0].message
+    assert found.spec_text is not None
+    assert check_import(found, TARGET) == []
+
+
+def test_reused_answers_keep_their_steps() -> None:
+    found = imported("\n".join((*BASE, f"{SKIP}.enable=True", f"{SKIP}.max_dump_step=3", f"{SKIP}.dump_dir=/dump")))
+    assert found.original["skip.rollout_tq.enable"] is True
+    assert found.original["skip.rollout_tq.steps"] == [1, 2, 3]
+    assert found.original["skip.rollout_tq.dump_dir"] == "/dump"
