@@ -27,15 +27,13 @@ run: {evaluate: {every: never, before_training: false}, checkpoint: {every: neve
 """
 BATCH = "learning_rate: 1e-2, steps: 2, batch: {prompts: 8"
 ALGORITHMS = {
-    "remax": f"{{name: remax, {BATCH}}}, kl: none}}",
     "gdpo": f"{{name: gdpo, {BATCH}, samples_per_prompt: 4}}, kl: none}}",
-    "optimal-token-baseline": f"{{name: optimal-token-baseline, {BATCH}, samples_per_prompt: 4}}}}",
     "preference-feedback": f"{{name: ppo, {BATCH}}}, preference_feedback: {{method: pow}}}}",
 }
 
 
 @pytest.mark.training
-@pytest.mark.timeout(850)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_what_only_the_older_trainer_feeds(name: str, tmp_path: Path) -> None:
     pytest.importorskip("verl")
@@ -47,7 +45,7 @@ def test_what_only_the_older_trainer_feeds(name: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=800,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
