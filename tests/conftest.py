@@ -44,7 +44,7 @@ def root() -> Path:
 def cli(tmp_path: Path):
     """Run the command line in a process of its own, in a folder of its own, with a time limit."""
 
-    def call(*args: object, cwd: Path | None = None, timeout: float = 60, stdin: str | None = None):
+    def call(*args: object, cwd: Path | None = None, timeout: float = 110, stdin: str | None = None):
         return subprocess.run(
             [sys.executable, "-m", "orbiter_spec", *map(str, args)],
             cwd=cwd or tmp_path,
