@@ -35,7 +35,7 @@ INERT = {"registered": False, "hooked": False, "ours": ["orbiter_spec.runtime.pl
 ACTIVE = {
     "registered": True,
     "hooked": True,
-    "ours": ["orbiter_spec.runtime.patches", "orbiter_spec.runtime.platform", "orbiter_spec.runtime.plugin"],
+    "ours": [f"orbiter_spec.runtime.{name}" for name in ("moved", "patches", "platform", "plugin")],
     "heavy": [],
     "environment": {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cpu"},
     "device": "cpu",

@@ -53,6 +53,7 @@ def spec_of(name: str, folder: Path) -> Path:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     """Both runs, started in the same moment and waited for."""
     folder = tmp_path_factory.mktemp("both")
+    before = descendants(os.getpid())
     started = {
         name: subprocess.Popen(
             [sys.executable, "-m", "orbiter_spec", "run", str(spec_of(name, folder))],
@@ -70,6 +71,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
             process.kill()
             process.wait()
     assert {name: process.returncode for name, process in started.items()} == dict.fromkeys(REWARDS, 0), shown
+    assert descendants(os.getpid()) <= before
     return {name: RunFolder.at(path) for name in REWARDS for path in (folder / "runs").glob(f"{name}-*")}
 
 
@@ -91,7 +93,6 @@ def test_both_ran_at_the_same_time_in_folders_of_their_own(runs: dict[str, RunFo
         answers = [json.loads(line) for path in (run.path / "rollouts").glob("*.jsonl") for line in path.open()]
         assert len(answers) == 2 * 4 * 2
         assert {answer["score"] for answer in answers} == {REWARDS[name]}
-    assert descendants(os.getpid()) == set()
 
 
 @pytest.mark.parametrize("name", REWARDS)
