@@ -6,4 +6,4 @@ bash scripts/setup.sh
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 .venv/bin/mypy
-exec .venv/bin/pytest "$@"
+exec .venv/bin/pytest --durations=25 "$@"
