@@ -133,10 +133,10 @@ def _run_as_job(
     address: str, asked: Mapping[str, Any], deadline: float, runtime_env: dict[str, Any]
 ) -> Mapping[str, Any]:
     """The probe as a job, whose record is removed afterwards."""
-    server = JobServer(address, seconds=CONNECT_SECONDS)
+    server = JobServer(address)
     program = f"import base64,zlib;exec(zlib.decompress(base64.b64decode('{_encoded(probe_text())}')))"
     try:
-        server.version()
+        JobServer(address, CONNECT_SECONDS).version()
         name = str(server.submit(f'python3 -c "{program}" {_packed(asked)}', runtime_env))
     except ClusterError as problem:
         raise _NoAnswerError(problem.reason) from None
