@@ -46,7 +46,7 @@ SETS = (
     f"run.retries={RETRIES}",
 )
 START_SECONDS, STEP_SECONDS = 25.0, 1.0
-LIMIT_SECONDS = 400.0
+LIMIT_SECONDS = 900.0
 MARKS: dict[str, bytes] = {
     "worker": b"ray::WorkerDict",
     "driver": b"verl.trainer.main_ppo",
