@@ -15,9 +15,16 @@ from orbiter_spec.cli.output import Exit, print_report
 @click.option("--steps", default=2, show_default=True, type=click.IntRange(1, 100), help="Training steps.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 8), help="Training processes.")
 @click.option("--no-run", is_flag=True, help="Only probe: tokens, environment, tools, rewards. No training.")
+@click.option(
+    "--ask-services",
+    is_flag=True,
+    help="Ask the judges, teachers and sandboxes that SPEC names. Left out: a stand-in on this machine answers.",
+)
 @click.option("--format", "style", type=click.Choice(("text", "json")), default="text", help="How to print the result.")
 @set_option
-def command(spec: str, steps: int, workers: int, no_run: bool, style: str, sets: tuple[str, ...]) -> None:
+def command(
+    spec: str, steps: int, workers: int, no_run: bool, ask_services: bool, style: str, sets: tuple[str, ...]
+) -> None:
     """Shrink SPEC to this machine and run it through real verl, to prove its wiring before GPUs are booked.
 
     The model keeps its family, tokenizer and chat template, with two layers of random weights; rows, rewards, tools,
@@ -30,7 +37,9 @@ def command(spec: str, steps: int, workers: int, no_run: bool, style: str, sets:
 
     gc.enable()
     reporter = None if no_run else make_reporter()
-    done = rehearse(spec, sets=sets, steps=steps, workers=workers, run=not no_run, reporter=reporter)
+    done = rehearse(
+        spec, sets=sets, steps=steps, workers=workers, run=not no_run, ask_services=ask_services, reporter=reporter
+    )
     print_report(done.report, "text")
     click.echo(as_json(done) if style == "json" else as_text(done), nl=False)
     if done.state is State.INTERRUPTED:

@@ -25,11 +25,12 @@ def _lines(done: Rehearsal) -> Iterator[str]:
     if done.outcome is not None:
         yield ""
         yield f"rehearsal of {done.seconds:.0f} s: {done.state}"
-        yield from _section("exercised", [(shown.part, shown.evidence) for shown in done.outcome.shown])
+        yield from _section("exercised", list(_exercised(done)))
     yield from _section("played without a model", list(_played(done)))
     yield from _section("rewards of known answers", list(_tried(done)))
     yield from _section("rewards of the random model", list(_scores(done)))
     yield from _section("seconds of the last step", list(_seconds(done)))
+    yield from _section("seconds in all", list(_times(done)))
     yield from _section("not exercised", [(left.what, left.why) for left in done.shrunk.left_out])
     yield from _section("different on the cluster", list(_differences(done)))
     yield from _section("answers", list(_answers(done)))
@@ -41,6 +42,20 @@ def _lines(done: Rehearsal) -> Iterator[str]:
 def _scores(done: Rehearsal) -> Iterator[tuple[str, str]]:
     for one in done.outcome.scores if done.outcome else ():
         yield one.name, f"{one.low:.3g} to {one.high:.3g}, mean {one.mean:.3g}, {one.count} answers"
+
+
+def _exercised(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    assert done.outcome is not None
+    yield from ((shown.part, shown.evidence) for shown in done.outcome.shown)
+    for name, count in done.asked.items():
+        yield f"asking {name}", f"{count} requests, answered by a stand-in on this machine"
+
+
+def _times(done: Rehearsal) -> Iterator[tuple[str, str]]:
+    """In the order of events; phases below a second are of no interest."""
+    for name, seconds in done.times.items():
+        if seconds >= 1.0:
+            yield name, f"{seconds:.0f}"
 
 
 def _seconds(done: Rehearsal) -> Iterator[tuple[str, str]]:
@@ -120,6 +135,8 @@ def as_json(done: Rehearsal) -> str:
         "episodes": [asdict(one) for one in (done.played.episodes if done.played else ())],
         "tool_calls": [asdict(one) for one in (done.played.calls if done.played else ())],
         "seconds_of_last_step": dict(outcome.seconds) if outcome else {},
+        "seconds_in_all": {name: round(seconds, 1) for name, seconds in done.times.items()},
+        "stand_in_asked": dict(done.asked),
         "not_exercised": [{"what": one.what, "why": one.why} for one in shrunk.left_out] if shrunk else [],
         "changes": [
             {"route": one.route, "value": one.value, "why": one.why} for one in (shrunk.changes if shrunk else ())

@@ -58,6 +58,9 @@ SIZES: Mapping[str, int] = {
     "mtp_num_layers": 0,
     "max_window_layers": LAYERS,
 }
+SPREAD = 0.2
+"""Standard deviation of the weights. With the usual 0.02 a model this narrow gives every token the same probability,
+and rollout and trainer would agree whatever either of them did."""
 ROUTED_EXPERTS = {"n_group": 1, "topk_group": 1}
 """Written even where the published file leaves them to the defaults of its class, which suit hundreds of experts."""
 BY_LAYER = ("layer_types", "mlp_layer_types", "no_rope_layers")
@@ -117,6 +120,7 @@ def small_config(whole: Mapping[str, Any], *, byte_tokens: bool) -> dict[str, An
     """`whole` with layers and widths cut; with `byte_tokens`, with the vocabulary of the byte-level tokenizer too."""
     small = {name: value for name, value in whole.items() if name not in DROPPED}
     small |= {name: size for name, size in SIZES.items() if isinstance(small.get(name), int)}
+    small["initializer_range"] = SPREAD
     if "n_routed_experts" in small:
         small |= ROUTED_EXPERTS
     for name in BY_LAYER:

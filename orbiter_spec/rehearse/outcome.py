@@ -17,6 +17,7 @@ from orbiter_spec.launch.checkpoints import latest_checkpoint
 from orbiter_spec.launch.metrics import read_records
 from orbiter_spec.launch.run_folder import RunFolder
 
+GRADIENT = "actor/grad_norm"
 AGREEMENT = "training/rollout_actor_probs_pearson_corr"
 VALIDATION = "val-core/"
 PART, MEAN = "reward/", "/mean"
@@ -56,12 +57,16 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a rehearsal has shown. `seconds` are of the last step, by phase."""
+    """All that a rehearsal has shown. `seconds` are of the last step, by phase.
+
+    `gradient` is the largest norm of the gradient in any step; None where no step was measured.
+    """
 
     shown: tuple[Shown, ...]
     scores: tuple[Scores, ...]
     seconds: Mapping[str, float]
     answers: tuple[Mapping[str, Any], ...]
+    gradient: float | None = None
 
 
 def read_outcome(folder: RunFolder) -> Outcome:
@@ -70,12 +75,19 @@ def read_outcome(folder: RunFolder) -> Outcome:
     steps = [record for record in records if "training/global_step" in record]
     answers = tuple(_answers(folder.rollouts))
     seconds = {name: float(steps[-1][key]) for key, name in PHASES.items() if steps and key in steps[-1]}
-    return Outcome(tuple(_shown(folder, records, steps)), tuple(_scores(steps, answers)), seconds, answers)
+    norms = [float(record[GRADIENT]) for record in steps if GRADIENT in record]
+    return Outcome(
+        tuple(_shown(folder, records, steps)),
+        tuple(_scores(steps, answers)),
+        seconds,
+        answers,
+        max(norms, default=None),
+    )
 
 
 def _shown(folder: RunFolder, records: Sequence[Record], steps: Sequence[Record]) -> Iterator[Shown]:
     if steps:
-        norms = [record["actor/grad_norm"] for record in steps if "actor/grad_norm" in record]
+        norms = [float(record[GRADIENT]) for record in steps if GRADIENT in record]
         largest = f", largest gradient norm {max(norms):.3g}" if norms else ""
         yield Shown("training", f"{len(steps)} steps{largest}")
     for part, key, said in EVIDENCE:
@@ -95,9 +107,21 @@ EVIDENCE = (
     ("reference model", "actor/kl_loss", "KL in the loss {mean:.3g}"),
     ("reference model", "actor/reward_kl_penalty", "KL in the reward {mean:.3g}"),
     ("critic", "critic/vf_loss", "value loss {mean:.3g}"),
+    ("advantages", "critic/advantages/min", "{low:.3g} at least"),
+    ("advantages", "critic/advantages/max", "{high:.3g} at most"),
+    ("loss", "actor/pg_loss", "policy loss {low:.3g} to {high:.3g}"),
+    ("rollout correction", "rollout_corr/rollout_is_mean", "weights of {mean:.3g} on average"),
+    ("rollout correction", "rollout_corr/rollout_rs_masked_fraction", "{mean:.3g} of the tokens rejected"),
+    ("group filtering", "training/filter_groups/evicted_samples", "{high:.0f} groups replaced at most"),
     ("entropy", "actor/entropy", "{mean:.3g} nats"),
     ("answers", "response_length/mean", "{mean:.0f} tokens on average"),
+    ("turns", "num_turns/mean", "{mean:.3g} messages on average"),
     ("turns", "num_turns/max", "{high:.0f} messages at most"),
+    ("turns of the model", "agent/turns/mean", "{mean:.3g} an answer"),
+    ("tool calls", "agent/tool_calls/mean", "{mean:.3g} an answer"),
+    ("tool calls", "agent/tool_success_share", "{mean:.0%} of them without an error"),
+    ("environment", "agent/environment_return/mean", "return {mean:.3g}"),
+    ("environment", "agent/done/mean", "{mean:.0%} of the episodes ended"),
 )
 
 

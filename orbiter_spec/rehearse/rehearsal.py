@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orbiter_spec.compilation import Compilation, output_root
@@ -13,10 +14,14 @@ from orbiter_spec.diagnostics import Diagnostic, Report, Severity
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.status import State
 from orbiter_spec.rehearse.agents import Played, play_agent
+from orbiter_spec.rehearse.changes import Change, Shrunk
 from orbiter_spec.rehearse.model import ModelError, SmallModel, make_small_model
 from orbiter_spec.rehearse.outcome import Outcome, read_outcome
 from orbiter_spec.rehearse.probes import Asked, probe_tokens
-from orbiter_spec.rehearse.shrink import STEPS, Change, Shrunk, shrink
+from orbiter_spec.rehearse.shrink import STEPS, shrink
+from orbiter_spec.rehearse.shrink_rewards import DIFFERENCE
+from orbiter_spec.rehearse.stand_in import StandIn
+from orbiter_spec.rehearse.watch import CHECKS, PROBES, WEIGHTS, Watch
 from orbiter_spec.runner import prepare_run
 from orbiter_spec.trial.report import Tried, try_rewards
 
@@ -32,6 +37,7 @@ TRIED_ROWS = 16
 class Rehearsal:
     """A rehearsal that ran, or what stood in its way.
 
+    `seconds` are of the run alone, `times` of everything by phase; `asked` counts what the stand-in answered.
     `played` are the environment and the tools without a model, `tried` the rewards on answers whose worth is known;
     `outcome` is None when nothing was started.
     """
@@ -45,6 +51,8 @@ class Rehearsal:
     seconds: float = 0.0
     tried: Tried | None = None
     played: Played | None = None
+    asked: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -59,34 +67,78 @@ def rehearse(
     steps: int = STEPS,
     workers: int = 1,
     run: bool = True,
+    ask_services: bool = False,
     reporter: Reporter | None = None,
 ) -> Rehearsal:
     """Rehearse `spec` here; `workers` are training processes. The reporter is closed.
 
-    Without `run`, only what needs no training is done: a few seconds.
+    Without `run`, only what needs no training is done: a few seconds. Judges, teachers and sandboxes are asked only
+    with `ask_services`; else a stand-in on this machine answers.
 
     What it writes goes to `rehearsals/` in the spec's output folder. Nothing is started while a probe has found an
     error: the run would only end with a worse message.
     """
+    watch = Watch(reporter)
+    watch.lap(CHECKS)
     state = check(spec, sets=sets)
     if not state.report.ok:
         return Rehearsal(state.report)
+    watch.lap(WEIGHTS)
     try:
         model = _small_model(state)
     except ModelError as error:
         place = state.place("agent.model.path")
         return Rehearsal(Report.of([Diagnostic("ORB560", "the model cannot be rehearsed", place, note=str(error))]))
-    shrunk = _shrunk(state, model, steps, workers)
-    prepared = prepare_run(spec, sets=(*sets, *shrunk.sets))
+    watch.lap(CHECKS)
+    with StandIn(output_root(state) / FOLDER / ".stand-in").running() as stand_in:
+        shrunk = _shrunk(state, model, steps, workers, stand_in, ask_services)
+        made = _probed(state, shrunk, model, (*sets, *shrunk.sets), ask_services, watch)
+        if run and made.folder is not None and made.report.ok:
+            made = _run(state, made, watch)
+        watch.lap("")
+        return replace(made, asked=dict(stand_in.asked), times=watch.seconds)
+
+
+def _probed(
+    state: Compilation,
+    shrunk: Shrunk,
+    model: SmallModel | None,
+    sets: Sequence[str],
+    ask_services: bool,
+    watch: Watch,
+) -> Rehearsal:
+    """The small run laid out, and everything asked of it that needs no training: all at once, for they wait."""
+    prepared = prepare_run(state.spec, sets=sets)
     if prepared.folder is None:
         return Rehearsal(_errors(prepared.report), shrunk, model)
-    played = play_agent(state, prepared.folder.compiled)
-    findings = [*probe_tokens(Asked(state, prepared.folder.compiled, model)), *played.findings]
-    made = Rehearsal(Report.of(findings), shrunk, model, prepared.folder, played=played)
-    if not made.report.ok:
-        return made
-    made = _with_rewards_tried(state, made)
-    return _run(state, made, reporter) if run else made
+    watch.lap(PROBES)
+    compiled = prepared.folder.compiled
+    with ThreadPoolExecutor() as pool:
+        played = pool.submit(play_agent, state, compiled)
+        tokens = pool.submit(probe_tokens, Asked(state, compiled, model))
+        tried = pool.submit(_rewards_tried, state, sets, ask_services)
+    findings = [*tokens.result(), *played.result().findings, *_own(tried.result())]
+    report = Report.of(findings)
+    return Rehearsal(report, shrunk, model, prepared.folder, played=played.result(), tried=tried.result())
+
+
+def _rewards_tried(state: Compilation, sets: Sequence[str], ask_services: bool) -> Tried | None:
+    """Score answers whose worth is known: a random model gives none that are right. None where there are no parts.
+
+    The rows are those of the small run. What stands in for another part is not tried.
+    """
+    assert state.experiment is not None
+    parts = state.experiment.rewards.parts
+    if not parts:
+        return None
+    judged = [part.label for part in parts if part.judge and (part.judge.address is None or not ask_services)]
+    served = [part.label for part in parts if part.builtin == "reward_model"]
+    return try_rewards(check(state.spec, sets=sets), rows=TRIED_ROWS, without=(*judged, *served, DIFFERENCE))
+
+
+def _own(tried: Tried | None) -> list[Diagnostic]:
+    """Findings about scores; the others are about the shrinking."""
+    return [found for found in tried.findings if found.id.startswith("ORB49")] if tried else []
 
 
 def _small_model(state: Compilation) -> SmallModel | None:
@@ -104,10 +156,19 @@ def _small_model(state: Compilation) -> SmallModel | None:
     )
 
 
-def _shrunk(state: Compilation, model: SmallModel | None, steps: int, workers: int) -> Shrunk:
+def _shrunk(
+    state: Compilation, model: SmallModel | None, steps: int, workers: int, stand_in: StandIn, ask_services: bool
+) -> Shrunk:
     assert state.plan is not None
-    folder = None if model is None else str(model.folder)
-    shrunk = shrink(state.plan, folder, byte_tokens=model is None or model.byte_tokens, steps=steps, workers=workers)
+    shrunk = shrink(
+        state.plan,
+        None if model is None else str(model.folder),
+        byte_tokens=model is None or model.byte_tokens,
+        steps=steps,
+        workers=workers,
+        stand_in=stand_in,
+        ask_services=ask_services,
+    )
     output = Change("run.output", str(output_root(state) / FOLDER), "rehearsals stay apart from runs")
     return Shrunk((*shrunk.changes, output), shrunk.left_out)
 
@@ -117,33 +178,29 @@ def _errors(report: Report) -> Report:
     return Report.of([found for found in report if found.severity is Severity.ERROR])
 
 
-def _with_rewards_tried(state: Compilation, made: Rehearsal) -> Rehearsal:
-    """Score answers whose worth is known: a random model gives none that are right."""
-    assert state.inputs is not None
-    if not state.inputs.rewards:
-        return made
-    tried = try_rewards(state, rows=TRIED_ROWS)
-    own = [found for found in tried.findings if found not in state.findings]
-    return replace(made, report=Report.of([*made.report, *own]), tried=tried)
-
-
-def _run(state: Compilation, made: Rehearsal, reporter: Reporter | None) -> Rehearsal:
-    from time import monotonic
-
+def _run(state: Compilation, made: Rehearsal, watch: Watch) -> Rehearsal:
     from orbiter_spec.launch.local import run_local
 
     assert made.folder is not None
-    started = monotonic()
-    ended = run_local(made.folder, reporter=reporter)
+    before = watch.total
+    ended = run_local(made.folder, reporter=watch)
+    outcome = read_outcome(made.folder)
     findings = [*made.report, *ended.diagnostics]
     if ended.state is State.FAILED:
         help = f"read {made.folder.log}"
-        failed = Diagnostic("ORB561", f"the rehearsal failed: {ended.reason}", state.place("name"), help=help)
-        findings.append(failed)
-    return replace(
-        made,
-        report=Report.of(findings),
-        outcome=read_outcome(made.folder),
-        state=ended.state,
-        seconds=monotonic() - started,
+        findings.append(Diagnostic("ORB561", f"the rehearsal failed: {ended.reason}", state.place("name"), help=help))
+    elif outcome.gradient == 0:
+        findings.append(_no_gradient(state))
+    seconds = watch.total - before
+    return replace(made, report=Report.of(findings), outcome=outcome, state=ended.state, seconds=seconds)
+
+
+def _no_gradient(state: Compilation) -> Diagnostic:
+    return Diagnostic(
+        "ORB569",
+        "the loss had no gradient in any step",
+        state.place("rewards"),
+        note="every answer of a group scored the same, so the loss ran and trained nothing",
+        help="more is seen where random answers score differently, as with a part of small weight for their form",
+        severity=Severity.WARNING,
     )

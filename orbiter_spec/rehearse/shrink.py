@@ -7,14 +7,20 @@ is left out and said, never silently replaced.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from orbiter_spec.launch.secrets import SecretMissingError, resolve_secrets
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.rehearse.changes import Change, Given, LeftOut, Shrunk
+from orbiter_spec.rehearse.services import replace_services, unasked
+from orbiter_spec.rehearse.shrink_rewards import shrink_rewards, tells_apart
+from orbiter_spec.rehearse.stand_in import StandIn
+from orbiter_spec.spec.run import Secret
 
 STEPS = 2
+RANK = 8
+EPOCHS = 50
 PROMPTS = 4
 ROWS = 16
 VALIDATION_ROWS = 4
@@ -28,10 +34,20 @@ TOKENS_PER_BYTE_TOKEN = 4
 VALIDATION_SHARE = 0.25
 KEPT_OVERRIDES = ("algorithm.", "actor_rollout_ref.actor.policy_loss.", "actor_rollout_ref.actor.tau_", "data.apply_")
 CPU_ENGINES = ("fsdp", "fsdp2")
+CPU_ROLLOUT = "transformers"
+CHECKPOINT_PARTS = (
+    "every",
+    "keep",
+    "asynchronous",
+    "mbridge",
+    "remote_folder",
+    "delete_after_load",
+    "expiry_seconds",
+    "folder",
+)
 MODEL_PARTS_OF_GPUS = (
     "tokenizer",
     "config",
-    "lora",
     "attention",
     "config_overrides",
     "shared_memory",
@@ -42,80 +58,35 @@ MODEL_PARTS_OF_GPUS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A value laid over the spec, and why; the same as `--set route=value`."""
-
-    route: str
-    value: Any
-    why: str
-
-    @property
-    def argument(self) -> str:
-        """The change as an argument of `--set`; a value of None takes back what was written. JSON is YAML."""
-        return f"{self.route}=" + ("" if self.value is None else json.dumps(self.value, ensure_ascii=False))
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A part of the spec that this rehearsal cannot exercise, and why."""
-
-    what: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shrunk:
-    """How a spec is made small."""
-
-    changes: tuple[Change, ...]
-    left_out: tuple[LeftOut, ...]
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """Arguments of `--set`."""
-        return tuple(change.argument for change in self.changes)
-
-
-def shrink(plan: Plan, model: str | None, *, byte_tokens: bool, steps: int = STEPS, workers: int = 1) -> Shrunk:
+def shrink(
+    plan: Plan,
+    model: str | None,
+    *,
+    byte_tokens: bool,
+    steps: int = STEPS,
+    workers: int = 1,
+    stand_in: StandIn,
+    ask_services: bool = False,
+) -> Shrunk:
     """The changes that make the planned spec run here in about a minute.
 
     `model` is the folder of the small model, None to keep the spec's own. `byte_tokens` says that a byte-level
     tokenizer stands in for the model's, whose texts are about four times as long. `workers` are training processes.
+    Services are led to `stand_in`, unless they are to be asked.
     """
     given = Given(plan.given)
     changes = [
         Change("name", f"{plan.experiment.name[:90]}-rehearsal", "its runs are told apart"),
         *_agent(plan, given, model, byte_tokens),
         *_dataset(plan, given),
-        *_rewards(plan, given),
+        *shrink_rewards(plan, given, ANSWER_TOKENS),
+        *replace_services(plan, stand_in, ask=ask_services),
         *_algorithm(plan, given, steps),
         Change("hardware", {"accelerator": "cpu", "workers": workers}, "this machine"),
-        *_run(given),
+        *_run(plan, given),
         *_verl(plan, given),
     ]
-    return Shrunk(tuple(changes), tuple(_left_out(plan, given)))
-
-
-class Given:
-    """Which parts of a spec its author wrote."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-        self._heads = {route[: len(route) - len(tail)] for route in values for tail in _tails(route)}
-
-    def has(self, route: str) -> bool:
-        """True when `route` or anything inside it was written."""
-        return route in self._values or route in self._heads
-
-    def drop(self, *routes: str, why: str) -> Iterator[Change]:
-        """Take back what was written under `routes`."""
-        return (Change(route, None, why) for route in routes if self.has(route))
-
-
-def _tails(route: str) -> Iterator[str]:
-    """Every part of `route` that may be cut off at its end, with the dot or bracket before it."""
-    return (route[index:] for index, letter in enumerate(route) if letter in ".[")
+    return Shrunk(tuple(changes), (*_left_out(plan, given), *unasked(plan, ask=ask_services)))
 
 
 def _agent(plan: Plan, given: Given, model: str | None, byte_tokens: bool) -> Iterator[Change]:
@@ -123,18 +94,32 @@ def _agent(plan: Plan, given: Given, model: str | None, byte_tokens: bool) -> It
         yield Change("agent.model.path", model, "the same family, two layers deep, with random weights")
         routes = [f"agent.model.{part}" for part in MODEL_PARTS_OF_GPUS]
         yield from given.drop(*routes, why="belongs to the whole model or to GPUs")
+    yield from _adapters(plan)
     prompt, response = (int(plan.get(f"agent.limits.{name}_tokens", 512)) for name in ("prompt", "response"))
     stretch = TOKENS_PER_BYTE_TOKEN if byte_tokens else 1
     talk = BYTE_CONVERSATION_TOKENS if byte_tokens else CONVERSATION_TOKENS
-    most = talk if has_turns(given) else ANSWER_TOKENS
+    most = talk if plays_turns(given) else 2 * ANSWER_TOKENS if has_turns(given) else ANSWER_TOKENS
     if prompt * stretch > PROMPT_TOKENS or byte_tokens:
         limit = max(PROMPT_TOKENS, min(prompt * stretch, 2 * PROMPT_TOKENS))
         yield Change("agent.limits.prompt_tokens", limit, "a small model's context; bytes stand for tokens")
     if response > most:
         yield Change("agent.limits.response_tokens", most, "a random model answers without end")
-    if given.has("agent.environment") or given.has("agent.tools"):
+    if plays_turns(given):
         yield from _turns(plan)
     yield from given.drop("agent.workers", "agent.limits.filter_workers", why="one process drives the agents")
+
+
+def _adapters(plan: Plan) -> Iterator[Change]:
+    """LoRA stays, with a small rank; names of modules are those of the engine they were written for."""
+    lora = plan.experiment.agent.model.lora
+    if lora is None:
+        return
+    rank = min(lora.rank or RANK, RANK)
+    alpha = rank * 2 if lora.alpha is None or lora.rank is None else max(1, lora.alpha * rank // lora.rank)
+    small = {"rank": rank, "alpha": alpha, "merge": True}
+    if plan.get("hardware.train.engine") in CPU_ENGINES:
+        small |= {name: value for name in ("targets", "exclude") if (value := getattr(lora, name)) is not None}
+    yield Change("agent.model.lora", small, "a small model's rank; transformers takes merged weights")
 
 
 def _turns(plan: Plan) -> Iterator[Change]:
@@ -143,6 +128,11 @@ def _turns(plan: Plan) -> Iterator[Change]:
         yield Change("agent.turns.max", TURNS, "a few turns show what all do")
     if int(plan.get("agent.turns.tokens") or TURN_TOKENS + 1) > TURN_TOKENS:
         yield Change("agent.turns.tokens", TURN_TOKENS, "a random model ends no turn by itself")
+
+
+def plays_turns(given: Given) -> bool:
+    """True when the agent loop of orbiter-spec runs, which can cut a turn; verl's own lets a model talk on."""
+    return given.has("agent.environment") or given.has("agent.tools")
 
 
 def has_turns(given: Given) -> bool:
@@ -182,27 +172,6 @@ def _validation_limits(validation: Any, why: str) -> Iterator[Change]:
         yield Change("dataset.validation.limit", VALIDATION_ROWS, why)
 
 
-def _rewards(plan: Plan, given: Given) -> Iterator[Change]:
-    if given.has("rewards.model"):
-        yield Change("rewards.model", None, "a reward model needs an inference engine on a GPU")
-        if not plan.experiment.rewards.parts and plan.experiment.rewards.scorer is None:
-            part = {"name": "stand_in", "builtin": "length_penalty", "args": {"target": ANSWER_TOKENS // 2}}
-            yield Change("rewards.parts", [part], "something has to score in the model's place")
-        yield from _served_parts(plan)
-    yield from given.drop("rewards.workers", why="one process scores")
-
-
-def _served_parts(plan: Plan) -> Iterator[Change]:
-    """Parts that ask the reward model; a spec that has one writes its parts under `rewards.parts`."""
-    for index, part in enumerate(plan.experiment.rewards.parts):
-        judged = part.judge is not None and part.judge.address is None
-        if judged or part.builtin == "reward_model":
-            why = "something has to score in the model's place"
-            values = {"name": part.label, "builtin": "length_penalty", "args": {"target": ANSWER_TOKENS // 2}}
-            for name, value in {**values, **({"judge": None} if judged else {})}.items():
-                yield Change(f"rewards.parts[{index}].{name}", value, why)
-
-
 def _algorithm(plan: Plan, given: Given, steps: int) -> Iterator[Change]:
     samples = int(plan.get("algorithm.batch.samples_per_prompt", 1))
     prompts = int(plan.get("algorithm.batch.prompts", PROMPTS))
@@ -219,24 +188,56 @@ def _algorithm(plan: Plan, given: Given, steps: int) -> Iterator[Change]:
         yield Change("algorithm.critic.model", None, "the critic starts from the small model too")
     if int(plan.get("algorithm.critic.warmup_steps", 0)) > 1:
         yield Change("algorithm.critic.warmup_steps", 1, "the second step trains the actor")
-    if given.has("algorithm.filter_groups"):
-        yield Change("algorithm.filter_groups", None, "all answers of a random model may score the same")
-    if given.has("algorithm.overlong") or plan.get("algorithm.overlong.buffer_tokens"):
-        buffer = min(int(plan.get("algorithm.overlong.buffer_tokens", ANSWER_TOKENS)), ANSWER_TOKENS // 3)
-        yield Change("algorithm.overlong", {"buffer_tokens": buffer}, "answers are shorter here")
+    yield from _filter(plan, given)
+    if plan.get("algorithm.overlong.buffer_tokens"):
+        buffer = min(int(plan.get("algorithm.overlong.buffer_tokens")), ANSWER_TOKENS // 3)
+        yield Change("algorithm.overlong.buffer_tokens", buffer, "answers are shorter here")
+        yield from given.drop("algorithm.overlong.max_tokens", why="answers are shorter here")
     yield from given.drop("algorithm.distillation", why="teachers need an inference engine on GPUs")
     if str(plan.get("hardware.train.engine", "fsdp2")) not in CPU_ENGINES:
         yield from given.drop("algorithm.optimizer", "algorithm.critic.optimizer", why="words of another engine")
 
 
-def _run(given: Given) -> Iterator[Change]:
-    kept = {"before_training": True, "samples": 1, "log_samples": 0}
-    yield Change("run.evaluate", kept, "a validation before and after")
-    yield Change("run.checkpoint", {"resume": "never"}, "a checkpoint at the end, from a fresh start")
+def _filter(plan: Plan, given: Given) -> Iterator[Change]:
+    """Groups can only be filtered where some differ, or the run would draw new ones for ever."""
+    if not plan.get("algorithm.filter_groups.enabled") and not given.has("algorithm.filter_groups"):
+        return
+    if tells_apart(plan):
+        yield Change("algorithm.epochs", EPOCHS, "filtered groups are replaced from few rows")
+    else:
+        yield Change("algorithm.filter_groups.enabled", False, "all answers of a random model may score the same")
+
+
+def _run(plan: Plan, given: Given) -> Iterator[Change]:
+    said = "a validation before and after"
+    yield Change("run.evaluate.before_training", True, said)
+    yield Change("run.evaluate.samples", 1, said)
+    yield from given.drop(*(f"run.evaluate.{name}" for name in ("every", "only", "limit", "batch")), why=said)
+    yield from given.drop("run.evaluate.log_samples", why="trackers hear of real runs only")
+    saved = "a checkpoint at the end, from a fresh start"
+    yield Change("run.checkpoint.resume", "never", saved)
+    yield from given.drop(*(f"run.checkpoint.{name}" for name in CHECKPOINT_PARTS), why=saved)
     yield Change("run.log", ["console"], "trackers hear of real runs only")
     yield Change("run.save_rollouts", True, "the answers are looked at")
     yield Change("run.save_validations", True, "the answers are looked at")
     yield from given.drop("run.profile", "run.trace", "run.timeline", "run.deterministic", why="costs time here")
+    yield from given.drop("run.retries", why="a failure is to be seen")
+    for name in unread_secrets(plan):
+        yield Change(f"run.secrets.{name}", None, "it cannot be read here")
+
+
+def unread_secrets(plan: Plan) -> list[str]:
+    """Secrets of the spec that this machine does not have."""
+    secrets = plan.experiment.run.secrets if plan.experiment.run else None
+    return [name for name, secret in (secrets or {}).items() if not _is_here(name, secret)]
+
+
+def _is_here(name: str, secret: Secret) -> bool:
+    try:
+        resolve_secrets({name: secret.model_dump(exclude_none=True)})
+    except SecretMissingError:
+        return False
+    return True
 
 
 def _verl(plan: Plan, given: Given) -> Iterator[Change]:
@@ -249,24 +250,29 @@ def _verl(plan: Plan, given: Given) -> Iterator[Change]:
 
 def _left_out(plan: Plan, given: Given) -> Iterator[LeftOut]:
     """What the spec asks for that no rehearsal shows."""
-    if plan.on_cpu:
-        return
-    engine, rollout = plan.get("hardware.train.engine"), plan.get("hardware.rollout.engine")
+    engine, rollout = str(plan.get("hardware.train.engine")), str(plan.get("hardware.rollout.engine"))
     if engine not in CPU_ENGINES:
         yield LeftOut(f"training engine {engine}", "fsdp2 trains in its place")
-    yield LeftOut(f"inference engine {rollout}", "transformers generates in its place")
-    yield LeftOut(f"{plan.gpus} GPUs: memory, speed, parallel sizes", "one process on a CPU; see `plan`")
+    if rollout != CPU_ROLLOUT:
+        yield LeftOut(f"inference engine {rollout}", f"{CPU_ROLLOUT} generates in its place")
+    if not plan.on_cpu:
+        yield LeftOut(f"{plan.gpus} GPUs: memory, speed, parallel sizes", "one process on a CPU; see `plan`")
     for route, what in GPU_PARTS.items():
         if given.has(route):
             yield LeftOut(what, f"{route} needs GPUs")
     if plan.get("hardware.rollout.asynchronous") or plan.get("hardware.rollout.placement") == "separate":
         yield LeftOut("generating while training", "the synchronous trainer runs here")
-    if given.has("algorithm.filter_groups") or plan.get("algorithm.filter_groups.enabled"):
+    if plan.get("algorithm.filter_groups.enabled") and not tells_apart(plan):
         yield LeftOut("group filtering", "all answers of a random model may score the same")
+    if plan.experiment.agent.model.lora is not None and not plan.get("agent.model.lora.merge"):
+        yield LeftOut("sending adapters to the engine", "merged weights are sent in their place")
+    if has_turns(given) and not plays_turns(given):
+        yield LeftOut("turns after the first", "a random model calls no tool of verl's own agent loop")
+    for name in unread_secrets(plan):
+        yield LeftOut(f"the secret {name}", "it cannot be read here")
 
 
 GPU_PARTS = {
-    "agent.model.lora": "LoRA adapters",
     "agent.model.mtp": "multi-token prediction",
     "rewards.model": "the reward model",
     "algorithm.distillation": "distillation from teachers",

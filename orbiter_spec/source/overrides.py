@@ -95,7 +95,7 @@ def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthan
         return override.value
     part = override.parts[depth]
     if node is not None:
-        node = unfold(node, shorthands, override.route[:depth])
+        node = _unfolded(node, override, depth, shorthands)
     if isinstance(node, Sequence):
         return _set_item(node, override, depth, shorthands)
     if node is None or (isinstance(node, Scalar) and node.value is None):
@@ -113,6 +113,19 @@ def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthan
     else:
         entries[name] = Entry(below.key if below and depth + 1 < len(override.parts) else part, value)
     return Mapping(node.source, node.start, node.end, entries)
+
+
+def _unfolded(node: Node, override: Override, depth: int, shorthands: Shorthands) -> Node:
+    """The mapping that a shorthand stands for, also where it is a list, or one item of a list that is set into."""
+    key, deeper = shorthands.get(override.route[:depth]), override.parts[depth + 1 : depth + 2]
+    if key is None or override.parts[depth].value != key:
+        return unfold(node, shorthands, override.route[:depth])
+    if isinstance(node, Scalar) and isinstance(node.value, str) and deeper and isinstance(deeper[0].value, int):
+        node = Sequence(node.source, node.start, node.end, [node])
+    if isinstance(node, Sequence):
+        name = Scalar(node.source, node.start, node.end, key)
+        return Mapping(node.source, node.start, node.end, {key: Entry(name, node)})
+    return unfold(node, shorthands, override.route[:depth])
 
 
 def _set_item(node: Sequence, override: Override, depth: int, shorthands: Shorthands) -> Node:

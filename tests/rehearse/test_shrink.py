@@ -8,7 +8,9 @@ import pytest
 
 from orbiter_spec.compilation import Compilation
 from orbiter_spec.compiler import check
-from orbiter_spec.rehearse.shrink import Shrunk, shrink
+from orbiter_spec.rehearse.changes import Shrunk
+from orbiter_spec.rehearse.shrink import shrink
+from orbiter_spec.rehearse.stand_in import StandIn
 
 SPECS = sorted(Path("specs").resolve().glob("*.yaml"))
 
@@ -16,7 +18,7 @@ SPECS = sorted(Path("specs").resolve().glob("*.yaml"))
 def shrunk(spec: Path, *sets: str) -> tuple[Shrunk, Compilation]:
     state = check(spec, sets=sets)
     assert state.plan is not None
-    made = shrink(state.plan, "builtin:tiny-llama", byte_tokens=True)
+    made = shrink(state.plan, "builtin:tiny-llama", byte_tokens=True, stand_in=StandIn(Path("answers")))
     return made, check(spec, sets=(*sets, *made.sets))
 
 
@@ -46,7 +48,10 @@ def test_what_needs_gpus_is_named() -> None:
     said = {left.what for left in shrunk(Path("specs/separate-async-2nodes.yaml"))[0].left_out}
     assert "generating while training" in said
     assert any("GPUs" in what for what in said)
-    assert "LoRA adapters" in {left.what for left in shrunk(Path("specs/lora-1gpu.yaml"))[0].left_out}
+    lora, state = shrunk(Path("specs/lora-1gpu.yaml"))
+    assert "sending adapters to the engine" in {left.what for left in lora.left_out}
+    assert state.plan is not None
+    assert state.plan.get("agent.model.lora.rank") == 8
 
 
 def test_halves_stay_halves() -> None:

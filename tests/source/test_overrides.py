@@ -100,6 +100,18 @@ def test_path_goes_through_a_shorthand() -> None:
     assert marked(found.place(("algorithm", "name"))) == "grpo"
 
 
+@pytest.mark.parametrize("text", ["rewards: [{f: a}]", "rewards: {parts: [{f: a}]}", "rewards: [\n  {f: a}\n]"])
+def test_path_goes_through_a_list_that_stands_for_a_mapping(text: str) -> None:
+    table = {("rewards",): "parts"}
+    found = document(text, sets=["rewards.parts[1]={f: b}", "rewards.parts[0].g=1"], shorthands=table)
+    assert found.data["rewards"] == {"parts": [{"f": "a", "g": 1}, {"f": "b"}]}
+
+
+def test_one_item_that_stands_for_a_list_is_set_behind() -> None:
+    found = document("rewards: a", sets=["rewards.parts[1]=b"], shorthands={("rewards",): "parts"})
+    assert found.data["rewards"] == {"parts": ["a", "b"]}
+
+
 def test_argument_that_is_no_utf8() -> None:
     found = mistake("a: 1", sets=["a=\udcff"])
     assert (found.id, marked(found.place)) == ("ORB012", "a=?")
