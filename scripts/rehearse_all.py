@@ -59,7 +59,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("specs", nargs="*", type=Path, help="specs; left out: all of specs/")
-    parser.add_argument("--out", type=Path, default=ROOT / "outputs" / "rehearsals", help="folder of run folders and results")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "outputs" / "rehearsals", help="folder of run folders and results"
+    )
     parser.add_argument("--page", type=Path, default=PAGE, help="the page that is written")
     parser.add_argument("--seconds", type=float, default=600.0, help="time limit of one rehearsal")
     parser.add_argument("--missing", action="store_true", help="only specs without a result in the folder")

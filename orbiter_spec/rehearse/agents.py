@@ -9,24 +9,23 @@ limits.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from orbiter_spec.compilation import Compilation
 from orbiter_spec.data.rows import TRAIN_FILE
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
+from orbiter_spec.rehearse.row_arguments import WORD, expected_of, fields_of, find_unheard
 from orbiter_spec.runtime.agent.client import Host, UserCodeError
 from orbiter_spec.runtime.agent.episode import Episode, row_seed, start_host
 from orbiter_spec.runtime.agent.settings import AGENT_FILE, read_settings
 
 STEPS, EPISODES, SECONDS = 64, 8, 60.0
-WORD = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SHOWN_LETTERS = 120
 MENTIONS = (
     re.compile(r"`([A-Za-z_][A-Za-z0-9_]*)(?:\([^`]*\))?`"),
@@ -103,6 +102,8 @@ async def _play(
             if time.monotonic() < end and not played.findings:
                 await _episode(state, settings["environment"], host, row, end, played)
         played.findings += _endless(state, played.episodes)
+        if time.monotonic() < end and not played.findings:
+            played.findings += await find_unheard(state, settings["environment"], host, rows)
     for name, tool in settings["tools"].items():
         if time.monotonic() < end and name in host.signatures:
             await _call(state, name, tool, host, played)
@@ -114,9 +115,9 @@ async def _episode(
     info: Mapping[str, Any] = row.get("extra_info") or {}
     started, draw = time.monotonic(), random.Random(row_seed(info))
     try:
-        episode = await Episode.begin(settings, host, _fields(info), row_seed(info))
+        episode = await Episode.begin(settings, host, fields_of(row), row_seed(info))
         try:
-            words = [str((row.get("reward_model") or {}).get("ground_truth") or ""), ""]
+            words = [expected_of(row), ""]
             while not episode.done and len(episode.trajectory) < STEPS and time.monotonic() < end:
                 words += WORD.findall(f"{episode.prefix} {episode.state}")
                 await episode.step(draw.choice(words) if len(episode.trajectory) else words[0])
@@ -127,13 +128,6 @@ async def _episode(
         return
     path = episode.trajectory
     played.episodes.append(Walked(len(path), path.total_reward, episode.done, time.monotonic() - started))
-
-
-def _fields(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as its author wrote it, which rows carry as JSON in `extra_info.fields`."""
-    fields = info.get("fields")
-    found: dict[str, Any] = json.loads(fields) if isinstance(fields, str) else dict(info)
-    return found
 
 
 def _endless(state: Compilation, episodes: Sequence[Walked]) -> Iterator[Diagnostic]:
@@ -160,8 +154,9 @@ async def _call(state: Compilation, name: str, tool: Mapping[str, Any], host: Ho
         answer = str(reply["text"])[:SHOWN_LETTERS]
     except UserCodeError as error:
         answer = str(error)
-        if error.kind != "error":
-            played.findings.append(_failure(state, "agent.tools", error))
+        played.findings.append(
+            _refused(state, error) if error.kind == "error" else _failure(state, "agent.tools", error)
+        )
     finally:
         await session.close()
     played.calls.append(Called(name, arguments, answer, time.monotonic() - started))
@@ -195,6 +190,13 @@ def mentions(state: Compilation) -> Iterator[Diagnostic]:
 def _named(tool: Mapping[str, Any]) -> dict[str, str]:
     """The name that the model calls, of an entry of tools.yaml."""
     return {"name": str((tool.get("config") or {}).get("name") or (tool.get("config") or {}).get("tool") or "")}
+
+
+def _refused(state: Compilation, error: UserCodeError) -> Diagnostic:
+    """A tool may well refuse arguments that were made up, so this is no error."""
+    failed = _failure(state, "agent.tools", error)
+    help = "the arguments were made up from its annotations: check that these are the types it works with"
+    return replace(failed, help=help, severity=Severity.WARNING)
 
 
 def _failure(state: Compilation, route: str, error: UserCodeError) -> Diagnostic:

@@ -13,15 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from orbiter_spec.compilation import Compilation
 from orbiter_spec.data.rows import TRAIN_FILE
-from orbiter_spec.diagnostics import Diagnostic, Severity
+from orbiter_spec.diagnostics import Diagnostic, Place, Severity
 from orbiter_spec.plan.model_facts import find_config
 from orbiter_spec.rehearse.model import SmallModel
 from orbiter_spec.rehearse.token_probe import TokenFacts, read_facts
 
 BYTES_PER_TOKEN = 4
+OWN_SHARE = 0.9
+"""Embeddings are padded to round numbers, by a few per cent at most."""
 PROBE_SECONDS = 120
 
 
@@ -47,7 +50,7 @@ def probe_tokens(asked: Asked) -> list[Diagnostic]:
     facts = _facts(asked, rows)
     if isinstance(facts, Diagnostic):
         return [facts]
-    return [*_vocabulary(asked, facts), *_template(asked, facts), *_answers(asked, facts)]
+    return [*_tokenizer(asked, facts), *_template(asked, facts), *_answers(asked, facts)]
 
 
 def _facts(asked: Asked, rows: Path) -> TokenFacts | Diagnostic:
@@ -75,22 +78,67 @@ def _facts(asked: Asked, rows: Path) -> TokenFacts | Diagnostic:
     return read_facts(done.stdout)
 
 
-def _vocabulary(asked: Asked, facts: TokenFacts) -> Iterator[Diagnostic]:
-    """Ids that the model has no embedding for end a run with an index error, or on a GPU with an assertion."""
+def _tokenizer(asked: Asked, facts: TokenFacts) -> Iterator[Diagnostic]:
+    """Does the tokenizer belong to the model? Nothing is asked of a stand-in, or of the model that is small already."""
     assert asked.state.experiment is not None and asked.state.plan is not None
     named = asked.state.experiment.agent.model
     found = find_config(str(asked.state.plan.path("agent.model.path")))
     if found is None or asked.estimated or asked.model is None:
         return
-    size = int(found[0].get("vocab_size", 0))
+    place = asked.state.place("agent.model.tokenizer" if named.tokenizer else "agent.model.path")
+    yield from _vocabulary(int(found[0].get("vocab_size", 0)), facts, place)
+    yield from _end(_ids(found[0].get("eos_token_id")), facts, place)
+
+
+def _vocabulary(size: int, facts: TokenFacts, place: Place | None) -> Iterator[Diagnostic]:
+    """Ids that the model has no embedding for end a run with an index error, or on a GPU with an assertion."""
     if 0 < size <= facts.largest_id:
         yield Diagnostic(
             "ORB563",
             "the tokenizer gives ids that the model does not have",
-            asked.state.place("agent.model.tokenizer" if named.tokenizer else "agent.model.path"),
+            place,
             note=f"the largest id is {facts.largest_id}, and the model has {size} embeddings",
             help="name the model's own tokenizer, or resize the model's embeddings",
         )
+    elif facts.largest_id + 1 < OWN_SHARE * size:
+        yield Diagnostic(
+            "ORB571",
+            "the tokenizer looks like that of another model",
+            place,
+            note=f"it has {facts.largest_id + 1} ids, and the model has {size} embeddings",
+            help="name the model's own tokenizer",
+            severity=Severity.WARNING,
+        )
+
+
+def _end(ids: tuple[int, ...], facts: TokenFacts, place: Place | None) -> Iterator[Diagnostic]:
+    """Generation ends at the tokenizer's end token, which the model has to have learned to write."""
+    if facts.end_id is None:
+        yield Diagnostic(
+            "ORB572",
+            "the tokenizer names no end token",
+            place,
+            note="answers end at agent.limits.response_tokens and nowhere else",
+            help="set eos_token in tokenizer_config.json",
+            severity=Severity.WARNING,
+        )
+    elif ids and facts.end_id not in ids:
+        yield Diagnostic(
+            "ORB572",
+            "tokenizer and model end answers with different tokens",
+            place,
+            note=f"eos_token is {facts.end_text} with the id {facts.end_id}, and config.json names {_listed(ids)}",
+            help="if the tokenizer is the model's own, this may be meant; else name the model's own",
+            severity=Severity.WARNING,
+        )
+
+
+def _ids(value: Any) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, list) else () if value is None else (int(value),)
+
+
+def _listed(ids: tuple[int, ...]) -> str:
+    return " and ".join(map(str, ids))
 
 
 def _template(asked: Asked, facts: TokenFacts) -> Iterator[Diagnostic]:
@@ -108,6 +156,15 @@ def _template(asked: Asked, facts: TokenFacts) -> Iterator[Diagnostic]:
             place,
             note="add_generation_prompt adds nothing, so the model goes on with the user's words",
             help="end the template with {% if add_generation_prompt %} and the assistant's header",
+        )
+    elif facts.ends_turn is False:
+        yield Diagnostic(
+            "ORB573",
+            "the chat template does not end an answer with the end token",
+            place,
+            note=f"{facts.end_text} is where generation ends, and the template writes it behind no answer",
+            help="set eos_token to the token that ends a turn, or write eos_token there in the template",
+            severity=Severity.WARNING,
         )
 
 

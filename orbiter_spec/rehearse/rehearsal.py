@@ -14,7 +14,7 @@ from orbiter_spec.diagnostics import Diagnostic, Report, Severity
 from orbiter_spec.launch.run_folder import RunFolder
 from orbiter_spec.launch.status import State
 from orbiter_spec.rehearse.agents import Played, play_agent
-from orbiter_spec.rehearse.changes import Change, Shrunk
+from orbiter_spec.rehearse.changes import Change, LeftOut, Shrunk
 from orbiter_spec.rehearse.model import ModelError, SmallModel, make_small_model
 from orbiter_spec.rehearse.outcome import Outcome, read_outcome
 from orbiter_spec.rehearse.probes import Asked, probe_tokens
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 BUILTIN = "builtin:"
 FOLDER = "rehearsals"
 TRIED_ROWS = 16
+TOKENIZER = LeftOut("the model's tokenizer and chat template", "not on this machine: a byte-level one stands in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,8 @@ def _shrunk(
         ask_services=ask_services,
     )
     output = Change("run.output", str(output_root(state) / FOLDER), "rehearsals stay apart from runs")
-    return Shrunk((*shrunk.changes, output), shrunk.left_out)
+    unseen = [TOKENIZER] if model is not None and model.byte_tokens else []
+    return Shrunk((*shrunk.changes, output), (*unseen, *shrunk.left_out))
 
 
 def _errors(report: Report) -> Report:

@@ -22,12 +22,15 @@ class TokenFacts:
     """Sizes in tokens. `largest_id` is the largest id the tokenizer can give; None stands for what does not exist.
 
     `template_error` is what the chat template raised on the first prompt; `opens_turn` is true when asking for a
-    generation prompt adds text, which is what tells the model that it is its turn.
+    generation prompt adds text, which is what tells the model that it is its turn. `end_text` is the end token, and
+    `ends_turn` is true when the template writes it behind an answer; None where the template takes no such messages.
     """
 
     largest_id: int
     pad_id: int | None
     end_id: int | None
+    end_text: str | None
+    ends_turn: bool | None
     template_error: str | None
     opens_turn: bool
     prompt_tokens: tuple[int, ...]
@@ -59,6 +62,8 @@ def look(question: dict[str, Any]) -> TokenFacts:
         largest_id=max(tokenizer.get_vocab().values(), default=-1),
         pad_id=tokenizer.pad_token_id,
         end_id=tokenizer.eos_token_id,
+        end_text=tokenizer.eos_token,
+        ends_turn=_ends(tokenizer),
         template_error=error,
         opens_turn=opens,
         prompt_tokens=tuple(sizes),
@@ -73,6 +78,17 @@ def _rows(path: Path) -> tuple[list[list[dict[str, Any]]], list[str]]:
     rows = parquet.read_table(path).slice(0, MOST_ROWS).to_pylist()
     answers = [row.get("reward_model", {}).get("ground_truth") for row in rows]
     return [list(row["prompt"]) for row in rows], [str(answer) for answer in answers if answer not in (None, "")]
+
+
+def _ends(tokenizer: Any) -> bool | None:
+    """Whether the end token stands behind an answer."""
+    said = [{"role": "user", "content": "question"}, {"role": "assistant", "content": "the answer itself"}]
+    try:
+        text = tokenizer.apply_chat_template(said, add_generation_prompt=False, tokenize=False)
+    except Exception:  # a template raises whatever its author wrote
+        return None
+    _, found, behind = str(text).rpartition("the answer itself")
+    return tokenizer.eos_token in behind if found and tokenizer.eos_token else None
 
 
 def _render(tokenizer: Any, prompts: list[list[dict[str, Any]]]) -> tuple[str | None, bool, list[int]]:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(__file__).resolve().parent.parent / "runtime" / "reward_trial.py"
 JUDGES_AT_ONCE = 8
+SOURCES = 64
+"""Sources among which rows are taken in turn: so many times the rows that are asked for are looked at."""
 NEEDS_RUN = {"reward_model": "the reward model", "step_rewards": "an episode", "environment": "an episode"}
 """Built-ins that only a run can feed."""
 
@@ -76,7 +79,9 @@ def _ungated(item: dict[str, Any], left_out: Mapping[str, str]) -> dict[str, Any
 
 
 def read_rows(state: Compilation, folder: Path, limit: int) -> tuple[list[dict[str, Any]], list[Diagnostic]]:
-    """The first rows of the training set in verl's row format, built below `folder` where the spec builds them."""
+    """`limit` rows of the training set in verl's row format, as many of each source as there are; built below `folder`
+    where the spec builds them.
+    """
     assert state.rows is not None
     request = state.rows.request
     problems: list[Diagnostic] = []
@@ -92,8 +97,17 @@ def read_rows(state: Compilation, folder: Path, limit: int) -> tuple[list[dict[s
 
     with parquet.ParquetFile(path) as file:
         names = [name for name in ("data_source", "reward_model", "extra_info") if name in file.schema_arrow.names]
-        batch = next(file.iter_batches(batch_size=limit, columns=names), None)
-        return (batch.to_pylist() if batch is not None else []), problems
+        batch = next(file.iter_batches(batch_size=limit * SOURCES, columns=names), None)
+        return spread(batch.to_pylist() if batch is not None else [], limit), problems
+
+
+def spread(rows: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """`limit` rows, taken from the sources in turn: a reward may fail on one of them alone."""
+    sources: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        sources.setdefault(str(row.get("data_source")), []).append(row)
+    in_turn = zip_longest(*sources.values())
+    return list(islice((row for turn in in_turn for row in turn if row is not None), limit))
 
 
 def score(

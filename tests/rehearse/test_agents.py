@@ -123,6 +123,68 @@ def test_a_tool_under_another_name(tmp_path: Path, said: str) -> None:
     assert "write calculate" in found.help
 
 
+ROW_GAME = """\
+class Game:
+    def __init__(self, goal="go"):
+        self.goal = GOAL
+
+    def reset(self):
+        return "guess"
+
+    def step(self, action):
+        return "no", float(action == self.goal), action == self.goal, {}
+"""
+
+
+def row_game(folder: Path, goal: str) -> Rehearsal:
+    (folder / "game.py").write_text(ROW_GAME.replace("GOAL", goal))
+    agent = "  environment: {class: game.py:Game, columns: {goal: answer}}\n  turns: {max: 3}\n"
+    return spec(folder, agent, "{builtin: environment}")
+
+
+def test_an_environment_that_forgets_the_rows_argument(tmp_path: Path) -> None:
+    (found,) = row_game(tmp_path, '"1"').report
+    assert (found.id, found.severity) == ("ORB570", "warning")
+    assert "answer" in found.message
+
+
+def test_an_environment_that_keeps_it_to_itself_is_fine(tmp_path: Path) -> None:
+    assert ids(row_game(tmp_path, "goal")) == []
+
+
+def test_a_tool_that_is_given_what_its_annotation_says(tmp_path: Path) -> None:
+    agent = "  tools: [{function: half.py:half}]\n  turns: {max: 3}\n"
+    (tmp_path / "half.py").write_text(
+        'def half(number: str) -> str:\n    """Halve it.\n\n    Args:\n        number: what.\n    """\n'
+        "    return str(number / 2)\n"
+    )
+    (found,) = spec(tmp_path, agent, "{function: rewards.py:right}").report
+    assert (found.id, found.severity) == ("ORB566", "warning")
+    assert "TypeError" in found.message
+    assert "annotations" in found.help
+
+
+def test_a_reward_that_fails_for_one_source_only(tmp_path: Path) -> None:
+    for name in ("plain", "odd"):
+        rows = [json.dumps({"question": f"{name} {number}", "answer": str(number)}) for number in range(40)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows))
+    (tmp_path / "rewards.py").write_text(
+        "def by_source(response, expected, data_source):\n"
+        "    return {'plain': float(expected in response)}[data_source]\n"
+    )
+    (tmp_path / "spec.yaml").write_text(
+        "version: 1\nname: planted\nagent:\n  model: builtin:tiny-llama\n  prompt: '{{ question }}'\n"
+        "dataset: {train: [plain.jsonl, odd.jsonl], validation: {fraction: 0.2}}\n"
+        "rewards: [{function: rewards.py:by_source}]\n"
+        "algorithm: {name: grpo, batch: {prompts: 4}}\nhardware: 8xH100\n"
+    )
+    done = rehearse(tmp_path / "spec.yaml", run=False)
+    failed = next(found for found in done.report if found.id == "ORB495")
+    assert not done.passed
+    assert "KeyError" in failed.note
+    assert "odd" in failed.note
+
+
 def test_a_reward_that_reads_a_missing_field(tmp_path: Path) -> None:
     done = spec(tmp_path, "", "{function: rewards.py:missing}")
     assert "ORB495" in ids(done)

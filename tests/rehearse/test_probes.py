@@ -30,13 +30,15 @@ hardware: 8xH100
 """
 
 
-def planted(folder: Path, change: Callable[[Path], None], response_tokens: int = 16, answer: str = "12") -> Rehearsal:
+def planted(
+    folder: Path, change: Callable[[Path], None], response_tokens: int = 16, answer: str = "12", run: bool = True
+) -> Rehearsal:
     write_tiny_model(folder / "model")
     change(folder / "model")
     rows = [json.dumps({"question": f"say {number}", "answer": answer}) for number in range(32)]
     (folder / "rows.jsonl").write_text("\n".join(rows))
     (folder / "spec.yaml").write_text(SPEC.replace("RESPONSE", str(response_tokens)))
-    return rehearse(folder / "spec.yaml")
+    return rehearse(folder / "spec.yaml", run=run)
 
 
 def set_json(path: Path, name: str, value: object) -> None:
@@ -66,6 +68,33 @@ def test_tokenizer_with_more_ids_than_the_model(tmp_path: Path) -> None:
     assert found.id == "ORB563"
     assert "258" in str(found.note)
     assert "200" in str(found.note)
+
+
+def test_tokenizer_of_a_model_with_many_more_ids(tmp_path: Path) -> None:
+    (found,) = planted(tmp_path, lambda model: set_json(model / "config.json", "vocab_size", 32000), run=False).report
+    assert (found.id, found.severity) == ("ORB571", "warning")
+    assert "259" in str(found.note)
+
+
+def test_model_and_tokenizer_that_end_differently(tmp_path: Path) -> None:
+    (found,) = planted(
+        tmp_path, lambda model: set_json(model / "config.json", "eos_token_id", [7, 9]), run=False
+    ).report
+    assert (found.id, found.severity) == ("ORB572", "warning")
+    assert "7 and 9" in str(found.note)
+
+
+def test_tokenizer_without_an_end_token(tmp_path: Path) -> None:
+    done = planted(tmp_path, lambda model: set_json(model / "tokenizer_config.json", "eos_token", None), run=False)
+    assert "ORB572" in [found.id for found in done.report]
+    assert any("no end token" in found.message for found in done.report)
+
+
+def test_template_that_ends_answers_with_another_token(tmp_path: Path) -> None:
+    other = CHAT_TEMPLATE.replace("<|im_end|>", "</s>")
+    done = planted(tmp_path, lambda model: set_json(model / "tokenizer_config.json", "chat_template", other), run=False)
+    (found,) = done.report
+    assert found.id == "ORB573"
 
 
 def test_answers_longer_than_the_limit(tmp_path: Path) -> None:
