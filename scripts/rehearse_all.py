@@ -110,9 +110,8 @@ def _wait(process: subprocess.Popen[str], limit: float) -> tuple[str, bool]:
 
 
 def _content(printed: str) -> dict[str, Any]:
-    start = printed.find("{\n")
     try:
-        found: dict[str, Any] = json.loads(printed[start:]) if start >= 0 else {}
+        found: dict[str, Any] = json.loads(printed)
     except ValueError:
         found = {}
     return found

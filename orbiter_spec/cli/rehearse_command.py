@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import click
 
@@ -36,7 +37,7 @@ def command(
     from orbiter_spec.rehearse.rehearsal import rehearse
 
     gc.enable()
-    reporter = None if no_run else make_reporter()
+    reporter = None if no_run else make_reporter(sys.stderr if style == "json" else sys.stdout)
     done = rehearse(
         spec, sets=sets, steps=steps, workers=workers, run=not no_run, ask_services=ask_services, reporter=reporter
     )

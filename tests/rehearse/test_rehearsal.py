@@ -24,13 +24,14 @@ def test_a_mixture_of_experts_with_critic_is_rehearsed(tmp_path: Path) -> None:
         command, [str(spec), "--format", "json", "--set", "agent.model.path=Qwen/Qwen3-30B-A3B"], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout[done.stdout.index("\n{\n") :])
+    found = json.loads(done.stdout)
     assert found["passed"]
     exercised = {one["part"]: one["evidence"] for one in found["exercised"]}
     assert set(exercised) >= {"training", "critic", "reference model", "validation", "checkpoint", "turns"}
     assert exercised["training"].startswith("2 steps")
     assert exercised["checkpoint"] == "step 2, whole"
-    assert {one["name"] for one in found["rewards"]} == {"correct", "total"}
+    assert {one["name"] for one in found["rewards"]} == {"correct", "rehearsal", "total"}
+    assert not found["findings"], "a gradient, and agreement of rollout and trainer"
     assert any("vllm" in one["what"] for one in found["not_exercised"])
     config = json.loads((next((tmp_path / "specs/runs/rehearsals/.models").iterdir()) / "config.json").read_text())
     assert config["model_type"] == "qwen3_moe"
