@@ -21,6 +21,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from orbiter_spec.rehearse.watch import OURS
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "rehearsals.md"
 GRACE_SECONDS = 30.0
@@ -35,7 +37,8 @@ verl on a machine with two cores and no GPU. Seconds are those of the whole comm
 
 In every rehearsal that passed verl trained two steps, validated before and after, saved a whole checkpoint and sent its
 weights to the rollout; rewards were tried on known answers, and the probabilities of rollout and trainer were compared.
-The table says what else was exercised. What only GPUs show is in none: the inference engine of the spec, its memory,
+The table says what else was exercised, and how many of the
+seconds pass before verl starts: checks, weights, probes. What only GPUs show is in none: the inference engine of the spec, its memory,
 its speed and its parallel sizes.
 
 """
@@ -75,7 +78,7 @@ def rehearse(spec: Path, out: Path, limit: float) -> dict[str, Any]:
     log, started = out / f"{spec.stem}.log", time.monotonic()
     with log.open("w", encoding="utf-8") as errors:
         process = subprocess.Popen(
-            [*command, "--set", f"run.output={out / spec.stem}"],
+            [*command, "--set", f"run.output={out}"],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -128,8 +131,10 @@ def table(results: Iterable[dict[str, Any]]) -> str:
     results = list(results)
     passed = [result for result in results if result["verdict"] == "passed"]
     lines = [f"{len(passed)} of {len(results)} passed.", ""]
-    lines += ["| Spec | Seconds | Also exercised | Rewards of the random model | Not exercised | Findings |"]
-    lines += ["| --- | ---: | --- | --- | --- | --- |", *(_row(result) for result in passed)]
+    lines += [
+        "| Spec | Seconds | Before verl | Also exercised | Rewards of the random model | Not exercised | Findings |"
+    ]
+    lines += ["| --- | ---: | ---: | --- | --- | --- | --- |", *(_row(result) for result in passed)]
     others = [result for result in results if result["verdict"] != "passed"]
     if others:
         lines += ["", "| Spec | Verdict | Why |", "| --- | --- | --- |"]
@@ -145,7 +150,8 @@ def _row(result: dict[str, Any]) -> str:
     rewards = [f"{one['name']} {one['low']:.2g} to {one['high']:.2g}" for one in seen["rewards"]]
     left = [one["what"] for one in seen["not_exercised"] if not any(word in one["what"] for word in EVERY_GPU_SPEC)]
     cells = (dict.fromkeys(shown), rewards, left, result["findings"])
-    return f"| {result['spec']} | {result['seconds']:.0f} | {' | '.join(_cell(cell) for cell in cells)} |"
+    ours = sum(seen["seconds_in_all"].get(phase, 0.0) for phase in OURS)
+    return f"| {result['spec']} | {result['seconds']:.0f} | {ours:.0f} | {' | '.join(map(_cell, cells))} |"
 
 
 def _cell(items: Iterable[str]) -> str:
