@@ -37,9 +37,8 @@ verl on a machine with two cores and no GPU. Seconds are those of the whole comm
 
 In every rehearsal that passed verl trained two steps, validated before and after, saved a whole checkpoint and sent its
 weights to the rollout; rewards were tried on known answers, and the probabilities of rollout and trainer were compared.
-The table says what else was exercised, and how many of the
-seconds pass before verl starts: checks, weights, probes. What only GPUs show is in none: the inference engine of the spec, its memory,
-its speed and its parallel sizes.
+The table says what else was exercised, and how many of the seconds pass before verl starts (checks, weights, probes).
+What only GPUs show is in none: the inference engine of the spec, its memory, its speed and its parallel sizes.
 
 """
 
