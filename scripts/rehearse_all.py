@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "rehearsals.md"
 GRACE_SECONDS = 30.0
 REFUSED = "ORB560"
+GOLD = {"gated-product-8gpu": "<think>so</think><answer>{{ expected }}</answer>"}
+"""How a right answer looks where it is more than the expected one; the argument of `--gold`."""
 EVERY_RUN = {"training", "answers", "entropy", "validation", "checkpoint", "turns", "advantages", "loss"}
 EVERY_GPU_SPEC = ("inference engine", "GPUs: memory")
 HEAD = """\
@@ -74,6 +76,7 @@ def _arguments() -> argparse.Namespace:
 def rehearse(spec: Path, out: Path, limit: float) -> dict[str, Any]:
     """The result of one rehearsal."""
     command = [sys.executable, "-m", "orbiter_spec", "rehearse", str(spec), "--format", "json"]
+    command += ["--gold", GOLD[spec.stem]] if spec.stem in GOLD else []
     log, started = out / f"{spec.stem}.log", time.monotonic()
     with log.open("w", encoding="utf-8") as errors:
         process = subprocess.Popen(

@@ -22,7 +22,7 @@ KNOWS: dict[str, set[str]] = {
     "launch": {"lower", "plan", "diagnostics"},
     "report": {"launch", "lower", "diagnostics"},
     "train": {"api", "data", "runtime", "launch", "diagnostics"},
-    "trial": {"assemble", "compilation", "compiler", "data", "spec", "source", "diagnostics"},
+    "trial": {"assemble", "compilation", "compiler", "runtime", "data", "spec", "source", "diagnostics"},
     "rehearse": {
         "compilation",
         "compiler",

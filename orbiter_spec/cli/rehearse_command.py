@@ -17,6 +17,11 @@ from orbiter_spec.cli.output import Exit, print_report
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 8), help="Training processes.")
 @click.option("--no-run", is_flag=True, help="Only probe: tokens, environment, tools, rewards. No training.")
 @click.option(
+    "--gold",
+    metavar="TEMPLATE",
+    help="How a right answer looks, where it is more than the expected one: Jinja2 over the row.",
+)
+@click.option(
     "--ask-services",
     is_flag=True,
     help="Ask the judges, teachers and sandboxes that SPEC names. Left out: a stand-in on this machine answers.",
@@ -24,7 +29,14 @@ from orbiter_spec.cli.output import Exit, print_report
 @click.option("--format", "style", type=click.Choice(("text", "json")), default="text", help="How to print the result.")
 @set_option
 def command(
-    spec: str, steps: int, workers: int, no_run: bool, ask_services: bool, style: str, sets: tuple[str, ...]
+    spec: str,
+    steps: int,
+    workers: int,
+    no_run: bool,
+    ask_services: bool,
+    gold: str | None,
+    style: str,
+    sets: tuple[str, ...],
 ) -> None:
     """Shrink SPEC to this machine and run it through real verl, to prove its wiring before GPUs are booked.
 
@@ -39,7 +51,14 @@ def command(
     gc.enable()
     reporter = None if no_run else make_reporter(sys.stderr if style == "json" else sys.stdout)
     done = rehearse(
-        spec, sets=sets, steps=steps, workers=workers, run=not no_run, ask_services=ask_services, reporter=reporter
+        spec,
+        sets=sets,
+        steps=steps,
+        workers=workers,
+        run=not no_run,
+        ask_services=ask_services,
+        gold=gold,
+        reporter=reporter,
     )
     print_report(done.report, "text")
     click.echo(as_json(done) if style == "json" else as_text(done), nl=False)

@@ -48,7 +48,8 @@ def _exercised(done: Rehearsal) -> Iterator[tuple[str, str]]:
     assert done.outcome is not None
     yield from ((shown.part, shown.evidence) for shown in done.outcome.shown)
     for name, count in done.asked.items():
-        yield f"asking {name}", f"{count} requests, answered by a stand-in on this machine"
+        said = "answered by a stand-in on this machine" if count else "no answer got that far"
+        yield f"asking {name}", f"{count} requests, {said}"
 
 
 def _times(done: Rehearsal) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,8 @@ from orbiter_spec.lower.setting import (
 )
 
 _FLAT_LORA = ("dp", "veomni", "torchtitan")
+_MERGING = ("megatron", "dp")
+"""Engines that can send merged weights; both read it from the nested keys."""
 _LORA: tuple[tuple[str, str, str | None], ...] = (
     ("rank", "rank", "lora_rank"),
     ("alpha", "alpha", "lora_alpha"),
@@ -27,7 +29,6 @@ _LORA: tuple[tuple[str, str, str | None], ...] = (
     ("dropout", "dropout", None),
     ("dropout_position", "dropout_position", None),
     ("kind", "type", None),
-    ("merge", "merge", None),
     ("a_init", "lora_A_init_method", None),
     ("b_init", "lora_B_init_method", None),
     ("dtype", "dtype", None),
@@ -50,6 +51,7 @@ def _model(route: str, base: str, role: Role) -> tuple[Setting, ...]:
         keys = {"megatron": (f"{base}.lora.{megatron}",)}
         keys |= {engine: (f"{base}.{flat}",) for engine in _FLAT_LORA if flat}
         rows.append(Setting(f"{route}.lora.{name}", keys, role))
+    rows.append(Setting(f"{route}.lora.merge", {engine: (f"{base}.lora.merge",) for engine in _MERGING}, role))
     return tuple(rows)
 
 

@@ -23,7 +23,7 @@ from orbiter_spec.rehearse.shrink_rewards import DIFFERENCE
 from orbiter_spec.rehearse.stand_in import StandIn
 from orbiter_spec.rehearse.watch import CHECKS, PROBES, WEIGHTS, Watch
 from orbiter_spec.runner import prepare_run
-from orbiter_spec.trial.report import Tried, try_rewards
+from orbiter_spec.trial.report import Tried, plays_turns, try_rewards
 
 if TYPE_CHECKING:
     from orbiter_spec.launch.local import Reporter
@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 BUILTIN = "builtin:"
 FOLDER = "rehearsals"
 TRIED_ROWS = 16
+OF_TEXT = ("ORB490", "ORB491", "ORB496")
 TOKENIZER = LeftOut("the model's tokenizer and chat template", "not on this machine: a byte-level one stands in")
+
+
+@dataclass(frozen=True, slots=True)
+class Trying:
+    """How rewards are tried: whether services are asked, and how a right answer looks."""
+
+    ask_services: bool = False
+    gold: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +78,14 @@ def rehearse(
     workers: int = 1,
     run: bool = True,
     ask_services: bool = False,
+    gold: str | None = None,
     reporter: Reporter | None = None,
 ) -> Rehearsal:
     """Rehearse `spec` here; `workers` are training processes. The reporter is closed.
 
     Without `run`, only what needs no training is done: a few seconds. Judges, teachers and sandboxes are asked only
-    with `ask_services`; else a stand-in on this machine answers.
+    with `ask_services`; else a stand-in on this machine answers. `gold` is a template of how a right answer looks,
+    where it is more than the expected one.
 
     What it writes goes to `rehearsals/` in the spec's output folder. Nothing is started while a probe has found an
     error: the run would only end with a worse message.
@@ -93,11 +104,11 @@ def rehearse(
     watch.lap(CHECKS)
     with StandIn(output_root(state) / FOLDER / ".stand-in").running() as stand_in:
         shrunk = _shrunk(state, model, steps, workers, stand_in, ask_services)
-        made = _probed(state, shrunk, model, (*sets, *shrunk.sets), ask_services, watch)
+        made = _probed(state, shrunk, model, (*sets, *shrunk.sets), Trying(ask_services, gold), watch)
         if run and made.folder is not None and made.report.ok:
             made = _run(state, made, watch)
         watch.lap("")
-        return replace(made, asked=dict(stand_in.asked), times=watch.seconds)
+        return replace(made, asked=stand_in.counts, times=watch.seconds)
 
 
 def _probed(
@@ -105,7 +116,7 @@ def _probed(
     shrunk: Shrunk,
     model: SmallModel | None,
     sets: Sequence[str],
-    ask_services: bool,
+    trying: Trying,
     watch: Watch,
 ) -> Rehearsal:
     """The small run laid out, and everything asked of it that needs no training: all at once, for they wait."""
@@ -117,13 +128,13 @@ def _probed(
     with ThreadPoolExecutor() as pool:
         played = pool.submit(play_agent, state, compiled)
         tokens = pool.submit(probe_tokens, Asked(state, compiled, model))
-        tried = pool.submit(_rewards_tried, state, sets, ask_services)
-    findings = [*tokens.result(), *played.result().findings, *_own(tried.result())]
+        tried = pool.submit(_rewards_tried, state, sets, trying)
+    findings = [*tokens.result(), *played.result().findings, *_own(state, tried.result())]
     report = Report.of(findings)
     return Rehearsal(report, shrunk, model, prepared.folder, played=played.result(), tried=tried.result())
 
 
-def _rewards_tried(state: Compilation, sets: Sequence[str], ask_services: bool) -> Tried | None:
+def _rewards_tried(state: Compilation, sets: Sequence[str], trying: Trying) -> Tried | None:
     """Score answers whose worth is known: a random model gives none that are right. None where there are no parts.
 
     The rows are those of the small run. What stands in for another part is not tried.
@@ -132,14 +143,21 @@ def _rewards_tried(state: Compilation, sets: Sequence[str], ask_services: bool) 
     parts = state.experiment.rewards.parts
     if not parts:
         return None
-    judged = [part.label for part in parts if part.judge and (part.judge.address is None or not ask_services)]
+    judged = [part.label for part in parts if part.judge and (part.judge.address is None or not trying.ask_services)]
     served = [part.label for part in parts if part.builtin == "reward_model"]
-    return try_rewards(check(state.spec, sets=sets), rows=TRIED_ROWS, without=(*judged, *served, DIFFERENCE))
+    without = (*judged, *served, DIFFERENCE)
+    return try_rewards(check(state.spec, sets=sets), rows=TRIED_ROWS, gold=trying.gold, without=without)
 
 
-def _own(tried: Tried | None) -> list[Diagnostic]:
-    """Findings about scores; the others are about the shrinking."""
-    return [found for found in tried.findings if found.id.startswith("ORB49")] if tried else []
+def _own(state: Compilation, tried: Tried | None) -> list[Diagnostic]:
+    """Findings about scores; the others are about the shrinking.
+
+    Where turns are played a reward may well be about what happened in them, which known answers do not show.
+    """
+    own = [found for found in tried.findings if found.id.startswith("ORB49")] if tried else []
+    if not plays_turns(state):
+        return own
+    return [replace(found, severity=Severity.WARNING) if found.id in OF_TEXT else found for found in own]
 
 
 def _small_model(state: Compilation) -> SmallModel | None:

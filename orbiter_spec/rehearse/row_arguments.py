@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orbiter_spec.compiler import Compilation
+from orbiter_spec.compilation import Compilation
 from orbiter_spec.diagnostics import Diagnostic, Severity
 from orbiter_spec.runtime.agent.client import Host
 from orbiter_spec.runtime.agent.episode import Episode, row_args
 
 WORD = re.compile(r"[A-Za-z0-9_-]{1,32}")
-ROWS, ACTIONS, SEED = 4, 12, 0
+ROWS, ACTIONS, SEED = 4, 8, 0
+ROUNDS, LONG = 3, 8
 Row = Mapping[str, Any]
 
 
@@ -42,11 +43,8 @@ async def find_unheard(
     different = list(_different(settings, rows))
     if len(different) < 2:
         return []
-    first = await _heard(settings, host, different[0], [])
-    words = [word for row in different for word in (expected_of(row), *WORD.findall(json.dumps(fields_of(row))))]
-    actions = list(dict.fromkeys([word for word in words if word] + WORD.findall(str(first))))[:ACTIONS]
-    heard = [await _heard(settings, host, row, actions) for row in different]
-    if any(one != heard[0] for one in heard):
+    actions = await _actions(settings, host, different)
+    if not await _same(settings, host, different, actions):
         return []
     columns = ", ".join(settings["columns"].values())
     return [
@@ -54,11 +52,35 @@ async def find_unheard(
             "ORB570",
             f"the environment does the same whatever the row's {columns} is",
             state.place("agent.environment"),
-            note=f"{len(different)} rows, {len(heard[0]) - 1} equal steps with the words {', '.join(actions[:4])}",
+            note=f"{len(different)} rows, the same after the words {', '.join(actions[:4])}",
             help="keep the argument in the environment and use it in reset and step",
             severity=Severity.WARNING,
         )
     ]
+
+
+async def _actions(settings: Mapping[str, Any], host: Host, rows: Sequence[Row]) -> list[str]:
+    """Words of the rows and of the environment, a few of each."""
+    words = [word for row in rows for word in (expected_of(row), *WORD.findall(json.dumps(fields_of(row)))) if word]
+    said = WORD.findall(str((await _heard(settings, host, rows[0], []))[0]))
+    return list(dict.fromkeys([*words[:ACTIONS], *said[:ACTIONS]]))
+
+
+async def _same(settings: Mapping[str, Any], host: Host, rows: Sequence[Row], actions: Sequence[str]) -> bool:
+    """True when all rows play alike: with each word alone, and with those in turn that do not end the episode."""
+    first, *others = rows
+    going_on: list[str] = []
+    for action in actions:
+        heard = await _heard(settings, host, first, [action])
+        if any([await _heard(settings, host, row, [action]) != heard for row in others]):
+            return False
+        going_on += [] if heard[-1][-1] is True else [action]
+    plays = [going_on * ROUNDS, *([action] * LONG for action in going_on)]
+    for play in plays:
+        heard = await _heard(settings, host, first, play)
+        if any([await _heard(settings, host, row, play) != heard for row in others]):
+            return False
+    return True
 
 
 def _different(settings: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Row]:

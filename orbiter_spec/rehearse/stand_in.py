@@ -52,6 +52,11 @@ class StandIn:
         return f"{self.url}/chat/{name}"
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How often each was asked, also those that never were."""
+        return {**dict.fromkeys(self.answers, 0), **self.asked}
+
+    @property
     def sandbox(self) -> str:
         """The address that takes programs."""
         return f"{self.url}/sandbox"

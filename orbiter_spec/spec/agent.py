@@ -23,7 +23,8 @@ class Lora(Section):
         None, description="Adapter kind (Megatron only). Left out: lora."
     )
     merge: bool | None = Field(
-        None, description="Send merged weights to the rollout instead of the adapter (Megatron only). Left out: false."
+        None,
+        description="Send merged weights to the rollout instead of the adapter (FSDP and Megatron). Left out: false.",
     )
     a_init: str | None = Field(None, description="Initialisation of the A matrix (Megatron only). Left out: xavier.")
     b_init: str | None = Field(None, description="Initialisation of the B matrix (Megatron only). Left out: zero.")

@@ -39,8 +39,14 @@ class GoldError(ValueError):
     """The template of the right answer cannot be filled; the message says why."""
 
 
-def make_answers(rows: Sequence[Mapping[str, Any]], template: str | None) -> list[Sample]:
-    """Every kind of answer for each row (in verl's row format); rows without a right answer get the empty one."""
+def make_answers(
+    rows: Sequence[Mapping[str, Any]], template: str | None, further: Mapping[str, Any] | None = None
+) -> list[Sample]:
+    """Every kind of answer for each row (in verl's row format); rows without a right answer get the empty one.
+
+    `further` is what a run would have added to each row's `extra_info`.
+    """
+    rows = [{**row, "extra_info": {**(row.get("extra_info") or {}), **(further or {})}} for row in rows]
     golds = [_gold(row, template) for row in rows]
     return [sample for index, row in enumerate(rows) for sample in _of_row(row, index, golds)]
 

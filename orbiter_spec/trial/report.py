@@ -12,6 +12,7 @@ from orbiter_spec.data.reward_checks import reward_route
 from orbiter_spec.data.run_records import RunRecordsError
 from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
 from orbiter_spec.diagnostics.json import describe
+from orbiter_spec.runtime.agent.episode import Counts
 from orbiter_spec.trial.answers import AGAIN, GoldError, Sample, make_answers, run_answers
 from orbiter_spec.trial.findings import TOTAL, Row, find, table
 from orbiter_spec.trial.scoring import JUDGES_AT_ONCE, read_rows, score, write_rewards
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from orbiter_spec.compilation import Compilation
 
 ROLLOUT_ANSWERS = 512
+EPISODE = {"episode": Counts(turns=1).as_numbers()}
+"""What the agent loop tells rewards about an episode of one turn in which nothing was called."""
 
 
 @dataclass
@@ -76,6 +79,12 @@ def try_rewards(
     return tried
 
 
+def plays_turns(state: Compilation) -> bool:
+    """True when the agent loop of orbiter-spec runs, whose episodes rewards may read."""
+    assert state.experiment is not None
+    return state.experiment.agent.environment is not None or bool(state.experiment.agent.tools)
+
+
 def _samples(
     state: Compilation, folder: Path, tried: Tried, limit: int, gold: str | None, run: Path | None
 ) -> list[Sample]:
@@ -83,7 +92,7 @@ def _samples(
     tried.findings += problems
     tried.rows = len(found)
     try:
-        samples = make_answers(found, gold)
+        samples = make_answers(found, gold, EPISODE if plays_turns(state) else None)
         samples += run_answers(run, ROLLOUT_ANSWERS) if run is not None else []
     except GoldError as error:
         tried.findings.append(Diagnostic("ORB499", str(error), Place("--gold", text=gold or "")))
