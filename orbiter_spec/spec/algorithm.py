@@ -11,9 +11,11 @@ from orbiter_spec.spec.base import (
     FiniteFloat,
     Fraction,
     GpuCount,
+    Identifier,
     NodeCount,
     NonNegativeFloat,
     NonNegativeInt,
+    Pair,
     PositiveFloat,
     PositiveInt,
     Section,
@@ -59,9 +61,7 @@ class Optimizer(Section):
     name: str | None = Field(None, description="Optimiser class. Left out: AdamW.")
     implementation: str | None = Field(None, description="Module of the class (FSDP). Left out: torch.optim.")
     weight_decay: NonNegativeFloat | None = Field(None, description="Weight decay. Left out: 0.01.")
-    betas: Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="Adam's two moments. Left out: 0.9 and 0.999."
-    )
+    betas: Pair | None = Field(None, description="Adam's two moments. Left out: 0.9 and 0.999.")
     clip_gradient: PositiveFloat | None = Field(None, description="Largest gradient norm. Left out: 1.0.")
     warmup_steps: NonNegativeInt | None = Field(None, description="Warm-up in optimiser steps. Left out: see ratio.")
     warmup_ratio: Fraction | None = Field(None, description="Warm-up as a share of all steps. Left out: 0.")
@@ -276,7 +276,7 @@ class Teacher(Section):
     shorthand: ClassVar[str | None] = "model"
 
     model: str = Field(description="Hugging Face repository or local folder of the teacher.")
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+    name: Identifier | None = Field(
         None, description="Name in verl's configuration; needed with several teachers. Left out: teacher_model."
     )
     key: str | None = Field(None, description="Rows whose teacher column says this go here. Left out: all rows.")

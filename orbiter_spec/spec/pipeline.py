@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from orbiter_spec.spec.base import (
     FiniteFloat,
     Fraction,
+    Identifier,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -146,7 +147,7 @@ class Synthesize(Section):
     model: str = Field(description="Name of the model at that address.")
     prompt: str = Field(description="What is asked, Jinja2 over the row's fields.")
     instructions: str | None = Field(None, description="System prompt, Jinja2 over the row's fields. Left out: none.")
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+    api_key_env: Identifier | None = Field(
         None, description="Environment variable that holds the key; it is written nowhere. Left out: no key."
     )
     write: str | None = Field(None, description="Column that takes an answer of text. Left out: answer.")

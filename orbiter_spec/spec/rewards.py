@@ -10,20 +10,16 @@ from orbiter_spec.spec.base import (
     FiniteFloat,
     Fraction,
     GpuCount,
+    Identifier,
     NodeCount,
     NonNegativeFloat,
     NonNegativeInt,
+    Pair,
     PositiveFloat,
     PositiveInt,
     Section,
 )
 from orbiter_spec.spec.builtin_rewards import RESERVED_NAMES
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-
-
-Pair = Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class Gate(Section):
@@ -61,7 +57,7 @@ class Judge(Section):
         description="Base address of an OpenAI-compatible service, such as https://api.example.com/v1. "
         "Left out: the model of rewards.model, which verl serves.",
     )
-    api_key_env: Variable | None = Field(
+    api_key_env: Identifier | None = Field(
         None, description="Environment variable that holds the key; it is read where rewards run. Left out: no key."
     )
     rubric: str | None = Field(
@@ -110,7 +106,7 @@ class Reward(Section):
 
     shorthand: ClassVar[str | None] = "function"
 
-    name: Name | None = Field(
+    name: Identifier | None = Field(
         None, description="Name in metrics and records. Left out: that of the function or built-in, or judge."
     )
     function: str | None = Field(
