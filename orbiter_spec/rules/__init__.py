@@ -109,6 +109,7 @@ from orbiter_spec.rules import (
     orb473_environment_without_end,
     orb474_environment_unrewarded,
     orb476_two_agent_loops,
+    orb477_reward_model_on_cpu,
 )
 from orbiter_spec.rules.finding import rule_id, title, to_diagnostic
 
@@ -212,6 +213,7 @@ RULES: tuple[ModuleType, ...] = (
     orb473_environment_without_end,
     orb474_environment_unrewarded,
     orb476_two_agent_loops,
+    orb477_reward_model_on_cpu,
 )
 
 
