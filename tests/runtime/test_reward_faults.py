@@ -76,7 +76,7 @@ FAULTS: list[tuple[str, str, dict[str, Any], str]] = [
     ("blocks", "block", {"timeout_seconds": 0.5}, "took longer than 0.5 s (rewards.py:35 in blocks)"),
     ("leaves", "leave", {}, "called sys.exit(3) (rewards.py:10 in leaves)"),
     ("leaves", "leave", {"timeout_seconds": 20}, "called sys.exit(3) (rewards.py:10 in leaves)"),
-    ("leaves_async", "", {}, "called sys.exit(4)"),
+    ("leaves_async", "", {}, "called sys.exit(4) (rewards.py:14 in leaves_async)"),
     ("dies", "die", {"timeout_seconds": 20}, "ended its process with exit code 9"),
     ("hungry", "eat", {"memory_megabytes": 200}, "ran out of memory (rewards.py:22 in hungry)"),
     ("unpicklable", "odd", {"timeout_seconds": 20}, "lambda"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import CallError
+from .errors import CallError, describe
 from .printing import speaking_for
 from .process import Processes
 from .signature import Bound, together
@@ -67,7 +67,7 @@ def _on_loop(bound: Bound, folder: Path, name: str, seconds: float) -> Call:
 
 
 async def _finish(coroutine: Any, folder: Path, name: str, seconds: float) -> Any:
-    future = USERS_LOOP.submit(_named(coroutine, name))
+    future = USERS_LOOP.submit(_named(coroutine, folder, name))
     try:
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), seconds)
     except TimeoutError:
@@ -89,12 +89,12 @@ async def _blocked() -> bool:
     return False
 
 
-async def _named(coroutine: Any, name: str) -> Any:
+async def _named(coroutine: Any, folder: Path, name: str) -> Any:
     with speaking_for(name):
         try:
             return await coroutine
         except SystemExit as exit:
-            raise CallError(f"called sys.exit({'' if exit.code is None else exit.code})") from exit
+            raise CallError(describe(exit, folder)) from exit
 
 
 def _in_process(bound: Bound, folder: Path, item: Mapping[str, Any]) -> Call:
