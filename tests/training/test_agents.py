@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import random
+import statistics
 from pathlib import Path
 
 import pytest
 
+from orbiter_spec.compiler import compile_spec
 from tests.conftest import ROOT
-from tests.training.test_quickstart import left_behind, records, run, values
+from tests.training.runs import assert_failed, left_behind, records, run, smallest, values
+from tests.training.untrained import untrained_returns
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.training
 
 THRESHOLD = 4.0
-"""Mean return of the game that counts as learnt. Without training it is about 1.9; the best is 7.5."""
-SAMPLES = 64
+"""Mean return of the game that counts as learnt; the best is 7.5. The first test measures it without training."""
+BATCH_SAMPLES = 64
+"""Episodes of one training step, over which the returns below are means."""
 
 
-@pytest.mark.timeout(60)
-def test_the_threshold_is_out_of_reach_without_training() -> None:
-    """The game played by what random weights write, three times: two bytes a turn out of 259 tokens, four turns."""
-    namespace: dict[str, type] = {}
-    exec((ROOT / "specs" / "environments" / "text_game.py").read_text(encoding="utf-8"), namespace)
-    for seed in range(3):
-        draw, total = random.Random(seed), 0.0
-        for sample in range(SAMPLES):
-            game = namespace["TextGame"](2 + sample % 2)
-            game.reset()
-            for _ in range(4):
-                text = bytes(draw.randrange(256) for _ in range(2)).decode(errors="replace")
-                _, reward, done, _ = game.step(text)
-                total += reward
-                if done:
-                    break
-        assert 0.5 < total / SAMPLES < THRESHOLD - 1
+@pytest.mark.timeout(120)
+def test_the_threshold_is_out_of_reach_without_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three models that were never trained play the game; a step's mean return would stay far below the threshold."""
+    compiled = compile_spec(ROOT / "specs" / "text-game-cpu.yaml", tmp_path / "compiled")
+    assert compiled.folder is not None, compiled.report
+    with capsys.disabled():
+        for seed in range(3):
+            returns = untrained_returns(compiled.folder, seed)
+            mean, deviation = statistics.mean(returns), statistics.stdev(returns) / BATCH_SAMPLES**0.5
+            print(f"\nuntrained, seed {seed}: mean return {mean:.2f}, deviation of a step's mean {deviation:.2f}")
+            assert mean > 0.5
+            assert mean + 5 * deviation < THRESHOLD
 
 
 @pytest.mark.timeout(500)
@@ -73,38 +70,15 @@ def test_the_calculator_is_learnt(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(400)
 def test_an_environment_that_fails_ends_the_run_with_file_and_line(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"question": "go"}\n' * 8, encoding="utf-8")
     (tmp_path / "envs.py").write_text(
         "class Broken:\n    def reset(self):\n        return 'start'\n"
         "    def step(self, action):\n        raise ConnectionError('the door is shut')\n",
         encoding="utf-8",
     )
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(
-        """\
-version: 1
-name: broken
-agent:
-  model: builtin:tiny-llama
-  prompt: "{{ question }}"
-  environment: envs.py:Broken
-  turns: {max: 2, tokens: 2}
-  limits: {prompt_tokens: 64, response_tokens: 64}
-dataset: {train: rows.jsonl}
-rewards: [{builtin: environment}]
-algorithm: {name: grpo, steps: 1, batch: {prompts: 2, samples_per_prompt: 2}, kl: {apply: none}}
-hardware: cpu
-run: {evaluate: {before_training: false}}
-""",
-        encoding="utf-8",
+    agent = (
+        "environment: envs.py:Broken\n  turns: {max: 2, tokens: 2}\n  limits: {prompt_tokens: 64, response_tokens: 64}"
     )
+    spec = smallest(tmp_path, "broken", agent=agent, rewards="[{builtin: environment}]", prompts=2)
     done = run(spec, cwd=tmp_path, timeout=380)
-    assert done.returncode == 3, done.stdout + done.stderr
-    (folder,) = (tmp_path / "runs").glob("broken-*")
-    status = json.loads((folder / "status.json").read_text(encoding="utf-8"))
-    assert status["state"] == "failed"
-    assert (
-        "environment Broken step raised ConnectionError: the door is shut (envs.py line 5 in step)" in status["reason"]
-    )
-    assert "Traceback" not in done.stdout + done.stderr
-    assert left_behind(folder) == []
+    said = "environment Broken step raised ConnectionError: the door is shut (envs.py line 5 in step)"
+    assert_failed(done, tmp_path, said)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.training.runs import orbiter
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.training
-
-
-def orbiter(*args: object, timeout: float) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "orbiter_spec", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 @pytest.mark.timeout(900)

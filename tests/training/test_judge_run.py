@@ -5,54 +5,36 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.runtime.judge_server import Behaviour, Handler, grade, hang_up, judging, raw, says, status
+from tests.training.runs import assert_failed, run, smallest
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.training
 
-SPEC = """\
-version: 1
-name: judged
-agent:
-  model: builtin:tiny-llama
-  prompt: "{{{{ question }}}}"
-  limits: {{prompt_tokens: 64, response_tokens: 8}}
-dataset: {{train: rows.jsonl}}
-rewards:
+REWARDS = """
   - {{name: digits, function: "rewards.py:digits"}}
   - name: graded
     weight: 0.5
     on_error: {on_error}
     judge:
       {{address: "{address}", model: grader, api_key_env: JUDGE_KEY_OF_TEST, retries: {retries}, timeout_seconds: 20,
-       cache: cache}}
-algorithm: {{name: grpo, steps: {steps}, batch: {{prompts: 8, samples_per_prompt: 4}}, kl: {{apply: none}}}}
-hardware: cpu
-run: {{evaluate: {{before_training: false}}}}
-"""
+       cache: cache}}"""
 
 
-def run(folder: Path, **values: Any) -> subprocess.CompletedProcess[str]:
-    (folder / "rows.jsonl").write_text('{"question": "say 1", "answer": "1"}\n' * 32, encoding="utf-8")
+def judged(folder: Path, steps: int, **values: Any) -> subprocess.CompletedProcess[str]:
     (folder / "rewards.py").write_text(
         "def digits(response):\n    return sum(c.isdigit() for c in response) / max(1, len(response))\n",
         encoding="utf-8",
     )
-    (folder / "spec.yaml").write_text(SPEC.format(**values), encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-m", "orbiter_spec", "run", str(folder / "spec.yaml")],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    rewards = REWARDS.format(**values)
+    limits = "limits: {prompt_tokens: 64, response_tokens: 8}"
+    spec = smallest(folder, "judged", agent=limits, rewards=rewards, prompts=8, samples=4, steps=steps)
+    return run(spec, cwd=folder, timeout=280)
 
 
 def grade_digits(handler: Handler) -> None:
@@ -85,7 +67,7 @@ def test_a_run_learns_from_a_judge_whose_server_fails_now_and_then(
 ) -> None:
     monkeypatch.setenv("JUDGE_KEY_OF_TEST", "sk-secret-of-test")
     with judging(sometimes) as server:
-        done = run(tmp_path, on_error="skip", address=server.address, retries=1, steps=3)
+        done = judged(tmp_path, on_error="skip", address=server.address, retries=1, steps=3)
         asked = len(server.requests)
         keys = {request["headers"]["Authorization"] for request in server.requests}
     assert done.returncode == 0, done.stdout + done.stderr
@@ -115,10 +97,6 @@ def test_a_run_learns_from_a_judge_whose_server_fails_now_and_then(
 def test_a_judge_that_is_gone_ends_the_run_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY_OF_TEST", "sk-secret-of-test")
     with judging(status(503)) as server:
-        done = run(tmp_path, on_error="stop", address=server.address, retries=0, steps=1)
-    assert done.returncode == 3, done.stdout + done.stderr
-    (folder,) = (tmp_path / "runs").glob("judged-*")
-    reason = json.loads((folder / "status.json").read_text(encoding="utf-8"))["reason"]
-    assert "graded" in reason
-    assert "status 503" in reason
+        done = judged(tmp_path, on_error="stop", address=server.address, retries=0, steps=1)
+    assert_failed(done, tmp_path, "graded", "status 503")
     assert "sk-secret-of-test" not in done.stdout + done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,42 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.training.runs import assert_failed, left_behind, records, run, smallest, values
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.training
 # Trainings of one suite share two cores with whatever else runs there, so limits are several times the usual time.
-
-
-def run(*args: object, cwd: Path, timeout: float) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "orbiter_spec", "run", *map(str, args)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-
-
-def records(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def values(folder: Path, prefix: str) -> list[float]:
-    return [value for record in records(folder) for key, value in record.items() if key.startswith(prefix)]
-
-
-def left_behind(folder: Path) -> list[str]:
-    """Processes whose command line or environment names this run's folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
-        except OSError:
-            continue
-        if str(folder).encode() in text and int(process.name) != os.getpid():
-            found.append(text.split(b"\0")[0].decode(errors="replace"))
-    return found
 
 
 @pytest.mark.timeout(400)
@@ -114,33 +82,10 @@ def test_ppo_with_critic_reference_and_two_workers(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_a_reward_that_raises_ends_the_run_with_its_name(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"question": "say 1", "answer": "1"}\n' * 32, encoding="utf-8")
     (tmp_path / "rewards.py").write_text(
         "def broken(response, expected):\n    raise ZeroDivisionError('no such thing')\n", encoding="utf-8"
     )
-    spec = tmp_path / "spec.yaml"
-    spec.write_text(
-        """\
-version: 1
-name: broken
-agent:
-  model: builtin:tiny-llama
-  prompt: "{{ question }}"
-  limits: {prompt_tokens: 64, response_tokens: 8}
-dataset: {train: rows.jsonl}
-rewards: [{name: part, function: "rewards.py:broken"}]
-algorithm: {name: grpo, steps: 1, batch: {prompts: 4, samples_per_prompt: 2}, kl: {apply: none}}
-hardware: cpu
-run: {evaluate: {before_training: false}}
-""",
-        encoding="utf-8",
-    )
+    limits = "limits: {prompt_tokens: 64, response_tokens: 8}"
+    spec = smallest(tmp_path, "broken", agent=limits, rewards='[{name: part, function: "rewards.py:broken"}]')
     done = run(spec, cwd=tmp_path, timeout=280)
-    assert done.returncode == 3, done.stdout + done.stderr
-    (folder,) = (tmp_path / "runs").glob("broken-*")
-    status = json.loads((folder / "status.json").read_text(encoding="utf-8"))
-    assert status["state"] == "failed"
-    assert "part" in status["reason"]
-    assert "no such thing" in status["reason"]
-    assert "Traceback" not in done.stdout + done.stderr
-    assert left_behind(folder) == []
+    assert_failed(done, tmp_path, "part", "no such thing", "rewards.py:2")
