@@ -1,9 +1,10 @@
-"""What a turn costs beyond its generation: verl's single-turn loop, verl's tool loop, and the loop of environments.
+"""What a turn costs beyond its generation: verl's own loops, and those of tools and environments.
 
     python -m benchmarks.agent_loop [SAMPLES]
 
 The inference server answers at once, so that all that is left is the loops' own time: chat template, tokens, processes
-of the user's code. Samples run at the same time, as in a worker. Real verl, real tokenizer, no model.
+of the user's code. Samples run at the same time, as in a worker. Real verl, real tokenizer, no model. The environment
+is also played in the worker itself, which the runs never do: the difference is the price of its isolation.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from orbiter_spec.data.tiny_model import write_tiny_model
 
 TURNS = 4
 ROUNDS = 5
+USES = 64
 GAME = """
 class Game:
     def reset(self):
@@ -58,7 +61,30 @@ class Server:
         return TokenOutput(token_ids=list(self.ids), log_probs=[-1.0] * len(self.ids), extra_fields={})
 
 
-def write_settings(folder: Path, environment: bool) -> Path:
+class InWorker:
+    """A host and session of the environment that isolate nothing."""
+
+    def __init__(self, game: type) -> None:
+        self.environments = asyncio.Semaphore(256)
+        self._game = game
+
+    async def open(self, *_: Any) -> Any:
+        from orbiter_spec.runtime.agent.leftovers import Beginning
+        from orbiter_spec.runtime.agent.session import Session
+
+        opened = InWorker(self._game)
+        opened._session = Session({"environment": self._game}, Path(), Beginning(None))  # type: ignore[attr-defined]
+        return opened
+
+    async def ask(self, do: str, _seconds: float, **values: Any) -> Any:
+        return self._session.answer(json.dumps({"do": do, **values}))  # type: ignore[attr-defined]
+
+    async def close(self, **_: Any) -> None:
+        pass
+
+
+def write_settings(folder: Path, environment: bool, uses: int) -> Path:
+    folder.mkdir()
     (folder / "code").mkdir()
     (folder / "code" / "user.py").write_text(GAME + TOOL, encoding="utf-8")
     limits = {"timeout_seconds": 60.0, "memory_megabytes": 4096}
@@ -67,8 +93,8 @@ def write_settings(folder: Path, environment: bool) -> Path:
     if environment:
         objects["environment"] = {"path": "code/user.py", "name": "Game"}
     settings = {
-        "environment": {**game, **limits, "weight": 1.0} if environment else None,
-        "tools": {"look": {**limits, "on_error": "show"}},
+        "environment": {**game, **limits, "episodes_per_process": uses, "weight": 1.0} if environment else None,
+        "tools": {"look": {**limits, "calls_per_process": uses, "on_error": "show"}},
         "turn_tokens": None,
         "max_tool_failures": None,
         "tool_timeout_seconds": 60.0,
@@ -136,23 +162,49 @@ async def main(samples: int) -> None:
         root = Path(folder)
         write_tiny_model(root / "model")
         tokenizer = AutoTokenizer.from_pretrained(root / "model")
-        (root / "game").mkdir()
-        (root / "tools").mkdir()
-        game, tools = write_settings(root / "game", True), write_settings(root / "tools", False)
+        paths = {
+            (kind, uses): str(write_settings(root / f"{kind}-{uses}", kind == "game", uses))
+            for kind in ("game", "tools")
+            for uses in (1, USES)
+        }
         with contextlib.redirect_stdout(io.StringIO()):
-            own = UserTool({"name": "look", "settings": str(tools)})
-        plain = FunctionTool("look", lambda place: "a room with two doors and a lamp", own.tool_schema)
+            own = {uses: UserTool({"name": "look", "settings": paths["tools", uses]}) for uses in (1, USES)}
+        plain = FunctionTool("look", lambda place: "a room with two doors and a lamp", own[1].tool_schema)
         spoken, called = arguments(tokenizer, "go north", []), arguments(tokenizer, CALL, [plain])
-        ours = arguments(tokenizer, CALL, [own])
+        ours = {uses: arguments(tokenizer, CALL, [tool]) for uses, tool in own.items()}
+
+        def tools(uses: int) -> Any:
+            return EpisodeLoop(**ours[uses], settings=paths["tools", uses])
+
+        def game(uses: int) -> Any:
+            return EpisodeLoop(**spoken, settings=paths["game", uses])
+
         cases: tuple[tuple[str, int, Callable[[], Any]], ...] = (
             ("verl single_turn_agent", 1, lambda: SingleTurnAgentLoop(**spoken)),
             ("verl tool_agent, function in the worker", TURNS, lambda: ToolAgentLoop(**called)),
-            ("tools, a process for each call", TURNS, lambda: EpisodeLoop(**ours, settings=str(tools))),
-            ("environment, a process for each episode", TURNS, lambda: EpisodeLoop(**spoken, settings=str(game))),
+            ("tools, processes used again", TURNS, lambda: tools(USES)),
+            ("tools, a process for each call", TURNS, lambda: tools(1)),
+            ("environment, processes used again", TURNS, lambda: game(USES)),
+            ("environment, a process for each episode", TURNS, lambda: game(1)),
         )
         print(f"{samples} conversations at once, median of {ROUNDS} rounds")
         for name, turns, make in cases:
-            print(f"{name:<42} {await milliseconds_a_turn(make, samples, turns):6.2f} ms a turn ({turns} turns)")
+            print(line(name, await milliseconds_a_turn(make, samples, turns), turns))
+        local = InWorker(user_class(root / f"game-{USES}"))
+        with mock.patch("orbiter_spec.runtime.agent.loop.find_host", mock.AsyncMock(return_value=local)):
+            taken = await milliseconds_a_turn(lambda: game(USES), samples, TURNS)
+        print(line("environment in the worker, not isolated", taken, TURNS))
+
+
+def user_class(folder: Path) -> type:
+    namespace: dict[str, Any] = {}
+    exec((folder / "code" / "user.py").read_text(encoding="utf-8"), namespace)
+    found: type = namespace["Game"]
+    return found
+
+
+def line(name: str, milliseconds: float, turns: int) -> str:
+    return f"{name:<42} {milliseconds:6.2f} ms a turn ({turns} turns)"
 
 
 if __name__ == "__main__":

@@ -55,24 +55,35 @@ def find_agent(experiment: Experiment, document: Document, inputs: Inputs) -> It
 
 
 def _environment_settings(environment: Environment, weight: float) -> dict[str, Any]:
-    named = environment.gymnasium or str(getattr(environment, "class")).rpartition(":")[2]
     return {
-        "name": named,
-        "args": environment.args,
+        "name": _environment_name(environment),
+        "args": {} if environment.verifiers else environment.args,
         "columns": environment.columns,
         "timeout_seconds": environment.timeout_seconds or 60.0,
         "retries": 1 if environment.retries is None else environment.retries,
         "on_error": environment.on_error,
         "memory_megabytes": environment.memory_megabytes or 4096,
+        "episodes_per_process": environment.episodes_per_process or 64,
         "credit": environment.credit or "episode",
         "weight": weight,
     }
+
+
+def _environment_name(environment: Environment) -> str:
+    """What messages call it: a class, an id, or the file that makes one."""
+    if environment.verifiers is not None:
+        file = environment.verifiers.partition(":")[0]
+        return Path(file).stem if file.endswith(".py") else file
+    return environment.gymnasium or str(getattr(environment, "class")).rpartition(":")[2]
 
 
 def _find_environment(environment: Environment, document: Document, inputs: Inputs) -> Iterator[Diagnostic]:
     objects = inputs.agent["host"]["objects"]
     if environment.gymnasium is not None:
         objects[ENVIRONMENT] = {"adapter": "gymnasium", "name": environment.gymnasium}
+        return
+    if environment.verifiers is not None:
+        yield from _find_verifiers(environment, document, inputs)
         return
     route = (*ENVIRONMENT_ROUTE, "class") if isinstance(_at(document, ENVIRONMENT_ROUTE), dict) else ENVIRONMENT_ROUTE
     place = document.place(route)
@@ -90,6 +101,20 @@ def _find_environment(environment: Environment, document: Document, inputs: Inpu
     yield from _check_methods(reference, node, place)
     given = {*environment.args, *environment.columns}
     yield from _check_arguments(reference, node, given, document.place((*ENVIRONMENT_ROUTE, "args")))
+
+
+def _find_verifiers(environment: Environment, document: Document, inputs: Inputs) -> Iterator[Diagnostic]:
+    """An installed environment by its id, or a file's function that makes one, once for all episodes."""
+    named = str(environment.verifiers)
+    entry: dict[str, Any] = {"adapter": "verifiers", "name": named, "args": environment.args}
+    if ":" in named:
+        route: Route = (*ENVIRONMENT_ROUTE, "verifiers")
+        reference, problem = check_function(named, document.base(route))
+        if reference is None:
+            yield problem.at(document.place(route)) if problem else Diagnostic("ORB403", "no function", None)
+            return
+        entry |= _entry(reference, inputs)
+    inputs.agent["host"]["objects"][ENVIRONMENT] = entry
 
 
 def _check_methods(reference: FunctionRef, node: ast.ClassDef, place: Place) -> Iterator[Diagnostic]:
@@ -153,6 +178,7 @@ def _add_tool(tool: Tool, name: str, reference: FunctionRef, inputs: Inputs) -> 
         "timeout_seconds": seconds,
         "on_error": tool.on_error,
         "memory_megabytes": tool.memory_megabytes or 4096,
+        "calls_per_process": tool.calls_per_process or 64,
     }
     if tool.function is not None:
         inputs.agent["host"]["objects"][name] = {**_entry(reference, inputs), "tool": True}

@@ -19,6 +19,11 @@ class EnvironmentFields(Section):
     gymnasium: str | None = Field(
         None, description="Id of a Gymnasium environment, such as FrozenLake-v1. Left out: see class."
     )
+    verifiers: str | None = Field(
+        None,
+        description="Id of an installed environment of the verifiers package, or path/to/file.py:load_environment. "
+        "Left out: see class.",
+    )
     args: dict[str, Any] = Field(default_factory=dict, description="Arguments of the class, the same for every row.")
     columns: dict[str, str] = Field(
         default_factory=dict, description="Arguments of the class that the row fills: argument to column."
@@ -34,6 +39,11 @@ class EnvironmentFields(Section):
     )
     memory_megabytes: PositiveInt | None = Field(
         None, description="Memory of one environment beyond what its imports take. Left out: 4096."
+    )
+    episodes_per_process: PositiveInt | None = Field(
+        None,
+        description="Episodes that one process plays, one after another; 1 gives each a fresh one, so that nothing "
+        "that a module remembers goes from one to the next. Left out: 64.",
     )
     concurrent: PositiveInt | None = Field(
         None, description="Environments (and tool calls) alive at once in one agent worker. Left out: 256."
@@ -59,11 +69,18 @@ class ToolFields(Section):
     memory_megabytes: PositiveInt | None = Field(
         None, description="Memory of one call of a function, beyond what imports take. Left out: 4096."
     )
+    calls_per_process: PositiveInt | None = Field(
+        None,
+        description="Calls of a function that one process answers, one after another; use 1 for tools that execute "
+        "what the model wrote. Left out: 64.",
+    )
     on_error: Literal["show", "stop"] = Field("show", description="Show the model what went wrong, or stop the run.")
 
 
 _ENVIRONMENT_CLASS = Field(
-    None, description="path/to/file.py:Class or package.module:Class of the environment. Left out: see gymnasium."
+    None,
+    description="path/to/file.py:Class or package.module:Class of the environment. Left out: see gymnasium and "
+    "verifiers.",
 )
 _TOOL_CLASS = Field(
     None, description="path/to/file.py:Class of a tool as verl knows it (BaseTool). Left out: see function."
@@ -73,8 +90,9 @@ _TOOL_CLASS = Field(
 class _OneEnvironment(EnvironmentFields):
     @model_validator(mode="after")
     def _one_of(self) -> _OneEnvironment:
-        if (getattr(self, "class") is None) == (self.gymnasium is None):
-            raise ValueError("give either class or gymnasium")
+        kinds = (getattr(self, "class"), self.gymnasium, self.verifiers)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("give one of class, gymnasium and verifiers")
         return self
 
 

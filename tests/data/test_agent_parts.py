@@ -83,6 +83,9 @@ def write(folder: Path, agent: str, rewards: str = "[{builtin: environment}]") -
         ("environment: envs.py:Game", ["ORB475: nothing fills parameter 'rooms' of Game"]),
         ("environment: {class: 'envs.py:Game', args: {rooms: 1, dors: 2}}", ["ORB475: Game takes no 'dors'"]),
         ("environment: {gymnasium: FrozenLake-v1}", []),
+        ("environment: {verifiers: wordle, args: {turns: 3}, columns: {example: size}}", []),
+        ("environment: {verifiers: 'envs.py:not_a_class'}", []),
+        ("environment: {verifiers: 'envs.py:load'}", ["ORB402: envs.py defines no 'load'"]),
         ("tools: [tools.py:good]", []),
         ("tools: [tools.py:silent]", ["ORB471: tool silent has no docstring"]),
         ("tools: [tools.py:untyped]", ["ORB471: parameter 'place' of tool untyped has no type"]),
@@ -130,6 +133,17 @@ def test_compiled_files(tmp_path: Path) -> None:
     overrides = (compiled.folder / "overrides.txt").read_text(encoding="utf-8")
     assert "rollout.agent.agent_loop_config_path=agent_loops.yaml" in overrides
     assert "rollout.multi_turn.tool_config_path=tools.yaml" in overrides
+
+
+def test_an_environment_of_verifiers_is_made_once_with_its_args(tmp_path: Path) -> None:
+    agent = "environment: {verifiers: 'envs.py:not_a_class', args: {turns: 3}, columns: {example: size}}"
+    compiled = compile_spec(write(tmp_path, agent), tmp_path / "out")
+    assert compiled.folder is not None, compiled.report
+    settings = json.loads((compiled.folder / "agent.json").read_text(encoding="utf-8"))
+    made = settings["host"]["objects"]["environment"]
+    assert (made["adapter"], made["path"], made["name"]) == ("verifiers", "code/envs.py", "not_a_class")
+    assert (made["args"], settings["environment"]["args"]) == ({"turns": 3}, {})
+    assert (settings["environment"]["name"], settings["environment"]["columns"]) == ("envs", {"example": "size"})
 
 
 def test_the_seeds_names_are_importable() -> None:

@@ -3,6 +3,10 @@
 One host for each worker and description, started when first asked for and ended with the worker. A session is one
 socket: requests and answers are awaited one after another, each with a time limit; when one passes, the session is
 killed and the error says which line was hanging. Nothing here waits without a limit.
+
+Forking a process and ending it costs more than everything else in a short turn, so a session that ended well is kept
+for the next episode or call. One that failed, hung, or left something behind (`leftovers.py`) is killed, and so is one
+that was used `uses` times. What a user's module keeps in its globals is the one thing that goes from use to use.
 """
 
 from __future__ import annotations
@@ -24,9 +28,12 @@ START_SECONDS = 120.0
 CONTROL_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
 LINE_BYTES = 16 * 2**20
+READ_BYTES = 2**18
 SESSION_CHARACTERS = 2000
 HOST_CHARACTERS = 200_000
 CONCURRENT = 256
+IDLE = 64
+"""Sessions kept for later, of each memory limit; more are only there while they are busy."""
 
 
 class UserCodeError(RuntimeError):
@@ -62,6 +69,7 @@ class Host:
         self.environments = asyncio.Semaphore(int(description.get("concurrent") or CONCURRENT))
         self.calls = asyncio.Semaphore(int(description.get("concurrent") or CONCURRENT))
         self._buffer = b""
+        self._idle: dict[int | None, list[Session]] = {}
         self.signatures = self._started(start_seconds)
 
     def _started(self, seconds: float) -> dict[str, Any]:
@@ -106,22 +114,42 @@ class Host:
                 said = f"was in a process that is gone: {error}"
                 raise UserCodeError("the agent's code", said, kind="crash") from error
 
-    async def open(self, who: str, megabytes: int | None) -> Session:
-        """A new session, for the environment or tool called `who`."""
+    async def open(self, who: str, megabytes: int | None, uses: int = 1) -> Session:
+        """A session for the environment or tool called `who`: one that is idle, or a new one."""
+        while idle := self._idle.get(megabytes):
+            session = idle.pop()
+            if session.begin(who, uses):
+                return session
+            await session.stop()
         characters = max(0, min(SESSION_CHARACTERS, self._characters_left))
         ours, theirs = socket.socketpair()
         request = {"do": "open", "megabytes": megabytes, "characters": characters}
         with theirs:
             reply = await asyncio.to_thread(self.ask, request, theirs.fileno())
-        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
-        return Session(self, who, reply["pid"], reader, writer)
+        session = Session(self, megabytes, reply["pid"], ours)
+        session.begin(who, uses)
+        return session
+
+    def keep(self, session: Session, megabytes: int | None) -> bool:
+        """Keep a session for the next one that asks, if there is room."""
+        idle = self._idle.setdefault(megabytes, [])
+        if len(idle) < IDLE:
+            idle.append(session)
+        return session in idle
 
     def printed(self, characters: int) -> None:
         """Count what a session printed against what is passed on for all of them."""
-        self._characters_left -= min(characters, SESSION_CHARACTERS)
+        self._characters_left -= characters
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone."""
+        return self._process.poll() is not None
 
     def close(self) -> None:
         """End the host and its sessions."""
+        for session in (session for idle in self._idle.values() for session in idle):
+            session.disconnect()
         self._control.close()
         try:
             self._process.wait(CLOSE_SECONDS)
@@ -131,57 +159,95 @@ class Host:
 
 
 class Session:
-    """One process of the user's code."""
+    """One process of the user's code, used for one episode or call after another."""
 
-    def __init__(
-        self, host: Host, who: str, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self._host, self._who, self._pid = host, who, pid
-        self._reader, self._writer = reader, writer
-        self._printed = 0
+    def __init__(self, host: Host, megabytes: int | None, pid: int, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self._host, self._megabytes, self._pid, self._socket = host, megabytes, pid, connection
+        self._who = ""
+        self._printed = self._counted = 0
+        self._used = 0
+        self._uses = 1
+        self._clean, self._failed = False, False
+
+    def begin(self, who: str, uses: int) -> bool:
+        """Make it `who`'s. False when it was used `uses` times already, or is no longer alive and silent."""
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+            return False
+        except BlockingIOError:
+            pass
+        except OSError:
+            return False
+        self._who, self._uses, self._used = who, uses, self._used + 1
+        return self._used <= uses
 
     async def ask(self, do: str, seconds: float, **values: Any) -> dict[str, Any]:
         """Send a request and wait for its answer, `seconds` at most. Raises UserCodeError."""
+        self._clean = False
         try:
-            line = await asyncio.wait_for(self._exchange({"do": do, **values}), seconds)
+            async with asyncio.timeout(seconds):
+                line = await self._exchange({"do": do, **values})
         except TimeoutError:
-            ended = await self._stop(explain=True)
+            ended = await self.stop(explain=True)
             raise UserCodeError(self._who, f"gave no answer{_in(do, ' to ')} within {seconds:g} s", ended["where"],
                                 "timeout") from None  # fmt: skip
-        except (ConnectionError, ValueError):
+        except (OSError, ValueError):
             line = b""
         if not line:
-            ended = await self._stop(explain=False)
+            ended = await self.stop()
             raise UserCodeError(
                 self._who, f"ended its process{_in(do, ' in ')} (exit code {ended['status']})", kind="crash"
             )
         reply: dict[str, Any] = json.loads(line)
-        self._printed = reply.pop("printed")
+        self._printed, self._clean = reply.pop("printed"), reply.pop("clean", False)
         if "error" in reply:
+            self._failed = True
             raise UserCodeError(self._who, f"{_in(do)} {reply['error']}".strip(), reply["where"], reply["kind"])
         return reply
 
     async def _exchange(self, request: dict[str, Any]) -> bytes:
-        self._writer.write(json.dumps(request).encode() + b"\n")
-        await self._writer.drain()
-        return await self._reader.readline()
+        """One line for another; nothing at the end of the stream. Raises ValueError for a line without end."""
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(self._socket, json.dumps(request).encode() + b"\n")
+        parts, size = list[bytes](), 0
+        while not parts or not parts[-1].endswith(b"\n"):
+            parts.append(await loop.sock_recv(self._socket, READ_BYTES))
+            size += len(parts[-1])
+            if not parts[-1]:
+                return b""
+            if size > LINE_BYTES:
+                raise ValueError("an answer without end")
+        return b"".join(parts)
 
     async def close(self, polite: bool = False) -> None:
-        """End the session; `polite` lets an environment that is not done close itself first."""
-        if polite and not self._writer.is_closing():
+        """The episode or call is over; `polite` lets an environment close itself first."""
+        if polite and self._socket.fileno() >= 0:
             with contextlib.suppress(UserCodeError):
                 await self.ask("close", CLOSE_SECONDS)
-        await self._stop(explain=False)
+        self._count()
+        good = self._clean and not self._failed and self._used < self._uses
+        if not (good and self._host.keep(self, self._megabytes)):
+            await self.stop()
 
-    async def _stop(self, explain: bool) -> dict[str, Any]:
+    def _count(self) -> None:
+        printed = min(self._printed, SESSION_CHARACTERS)
+        self._host.printed(printed - self._counted)
+        self._counted = printed
+
+    async def stop(self, explain: bool = False) -> dict[str, Any]:
         """End the process; one whose host is gone has ended with it."""
-        self._host.printed(self._printed)
-        self._printed = 0
-        self._writer.close()
+        self._count()
+        self._clean = False
+        self.disconnect()
         try:
             return await asyncio.to_thread(self._host.ask, {"do": "stop", "pid": self._pid, "explain": explain})
         except UserCodeError:
             return {"where": "", "status": None}
+
+    def disconnect(self) -> None:
+        """Close this side of the socket; the process ends when it notices."""
+        self._socket.close()
 
 
 def _in(do: str, before: str = "") -> str:
@@ -206,6 +272,12 @@ def host_for(description: dict[str, Any]) -> Host:
     key = json.dumps(description, sort_keys=True)
     with _starting:
         known = _hosts.get(key)
-        if known is None or known._process.poll() is not None:
+        if known is None or known.ended:
             _hosts[key] = Host(description, float(description.get("start_seconds") or START_SECONDS))
         return _hosts[key]
+
+
+async def running_host(description: dict[str, Any]) -> Host:
+    """`host_for`, with no thread in between where the host is there already."""
+    known = _hosts.get(json.dumps(description, sort_keys=True))
+    return await asyncio.to_thread(host_for, description) if known is None or known.ended else known

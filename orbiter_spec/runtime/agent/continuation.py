@@ -13,6 +13,7 @@ off by a limit, it is closed. All of it is context (mask 0).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from verl.utils.tokenizer.continuous_token import (
@@ -77,13 +78,16 @@ class TemplateContinuation(ContinuousTokenBuilder):  # type: ignore[misc]
 
     def _not_repeated(self, runtime: list[int], ids: list[int]) -> list[int]:
         """`ids` without the end of the assistant's turn, if the model wrote it."""
-        if not runtime or runtime[-1] not in self._special():
+        if not runtime or runtime[-1] not in special_ids(self.tokenizer):
             return ids
         ends = [index for index, token in enumerate(ids[:3]) if token == runtime[-1]]
         return ids[ends[0] + 1 :] if ends else ids
 
-    def _special(self) -> set[int]:
-        return set(self.tokenizer.all_special_ids) | set(getattr(self.tokenizer, "added_tokens_decoder", ()))
+
+@lru_cache(maxsize=8)
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """Tokens that are no text. Tokenizers make the lists anew whenever they are asked; a builder lives one sample."""
+    return frozenset(tokenizer.all_special_ids) | frozenset(getattr(tokenizer, "added_tokens_decoder", ()))
 
 
 def _beginning(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

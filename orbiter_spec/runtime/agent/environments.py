@@ -45,7 +45,11 @@ class EnvironmentConfig(Mapping[str, Any]):
 
 
 class BaseEnvironment(ABC):
-    """One episode of a game, a simulator or a service. A new one is made for every sample."""
+    """One episode of a game, a simulator or a service. A new one is made for every sample.
+
+    A class may have two methods more: `close()`, called when the episode is over or given up, and `truncate() ->
+    float`, asked when a limit of turns or tokens ends an episode that is not over: the reward that is still due.
+    """
 
     def __init__(self, config: EnvironmentConfig | None = None) -> None:
         self.config = EnvironmentConfig() if config is None else config

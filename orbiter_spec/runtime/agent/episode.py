@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .client import Host, Session, UserCodeError, host_for
+from .client import Host, Session, UserCodeError, host_for, running_host
 from .environments import Trajectory
 
 SHOWN_FAILURES = 3
@@ -53,19 +53,21 @@ class Episode:
     state: str = ""
     prefix: str = ""
     done: bool = False
+    truncates: bool = False
 
     @classmethod
     async def begin(cls, settings: Mapping[str, Any], host: Host, row: Mapping[str, Any], seed: int) -> Episode:
         """Open a session and reset the environment. Raises UserCodeError."""
         args = {**settings["args"], **row_args(settings, row)}
-        session = await host.open(f"environment {settings['name']}", settings["memory_megabytes"])
+        name, uses = f"environment {settings['name']}", settings["episodes_per_process"]
+        session = await host.open(name, settings["memory_megabytes"], uses)
         try:
             seconds = settings["timeout_seconds"]
             reply = await session.ask("reset", seconds, name="environment", args=args, seed=seed)
         except BaseException:
             await session.close()
             raise
-        return cls(settings, host, session, state=reply["text"], prefix=reply["prefix"])
+        return cls(settings, host, session, state=reply["text"], prefix=reply["prefix"], truncates=reply["truncates"])
 
     async def step(self, action: str) -> float:
         """Let the environment answer; its observation is `state` afterwards. Raises UserCodeError."""
@@ -75,9 +77,17 @@ class Episode:
         self.state = reply["text"]
         return float(reply["reward"])
 
+    async def truncate(self) -> float:
+        """The reward that an episode is due which ends here and is not over. Raises UserCodeError."""
+        if self.done or not self.truncates or not self.trajectory.actions:
+            return 0.0
+        reply = await self.session.ask("truncate", self.settings["timeout_seconds"])
+        self.trajectory.rewards[-1] += reply["reward"]
+        return float(reply["reward"])
+
     async def close(self) -> None:
-        """End the session."""
-        await self.session.close(polite=not self.done)
+        """End the episode; the session may be kept for another."""
+        await self.session.close(polite=True)
 
 
 def row_args(settings: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,6 +105,11 @@ def row_args(settings: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, A
 def row_seed(extra_info: Mapping[str, Any]) -> int:
     """The same number for all samples of a row, so that a group plays one game, and for each time it comes."""
     return zlib.crc32(f"{extra_info.get('split')}:{extra_info.get('index')}".encode())
+
+
+async def find_host(settings: dict[str, Any]) -> Host:
+    """The host of these settings, for a coroutine. Raises UserCodeError."""
+    return await running_host(settings["host"])
 
 
 def start_host(settings: dict[str, Any]) -> Host:

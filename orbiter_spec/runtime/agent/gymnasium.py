@@ -15,7 +15,7 @@ from typing import Any
 NUMBER = re.compile(r"-?\d+")
 
 
-def load(reference: dict[str, Any]) -> Callable[..., GymnasiumEnvironment]:
+def load(reference: dict[str, Any], _named: None = None) -> Callable[..., GymnasiumEnvironment]:
     """A maker of environments with the id in `reference`."""
     gymnasium = importlib.import_module("gymnasium")
 

@@ -1,4 +1,4 @@
-"""The process that holds the user's code and forks a session for every episode and tool call.
+"""The process that holds the user's code and forks the sessions in which it runs.
 
 Started as a program (`python -m PACKAGE.host`) with a socket and a JSON description. It is light: no torch, no verl, no
 threads, so a fork takes about a millisecond and shares what the user's files loaded. Only one line of requests comes
@@ -34,6 +34,7 @@ from types import ModuleType
 from typing import Any
 
 from . import environments
+from .leftovers import Beginning
 from .session import Printed, Session, describe, limit_memory, serve
 
 STACK_SECONDS = 0.5
@@ -44,9 +45,14 @@ FRAME = re.compile(r'File "(.+)", line (\d+) in (\S+)')
 
 
 def load(reference: dict[str, Any], folder: Path) -> Any:
-    """The object that a reference names: of a file below `folder`, of a module, or an adapter's."""
-    if reference.get("adapter"):
-        return importlib.import_module(f".{reference['adapter']}", __package__).load(reference)
+    """The object that a reference names: of a file below `folder`, of a module, or what an adapter makes of it."""
+    named = _named(reference, folder) if reference.get("module") or reference.get("path") else None
+    if not reference.get("adapter"):
+        return named
+    return importlib.import_module(f".{reference['adapter']}", __package__).load(reference, named)
+
+
+def _named(reference: dict[str, Any], folder: Path) -> Any:
     if reference.get("module"):
         module = importlib.import_module(reference["module"])
     else:
@@ -179,7 +185,7 @@ class Host:
             sys.stdout = sys.stderr = printed
             limit_memory(megabytes)
             stream = socket.socket(fileno=descriptor).makefile("rw", encoding="utf-8")
-            serve(stream, Session(self.objects, self.code), printed)
+            serve(stream, Session(self.objects, self.code, Beginning(megabytes)), printed)
         finally:
             os._exit(0)
 

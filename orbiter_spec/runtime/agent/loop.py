@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,15 +22,18 @@ from verl.experimental.agent_loop.tool_agent_loop import AgentData, AgentState, 
 from verl.tools.schemas import ToolResponse
 from verl.utils.profiler import simple_timer
 
-from . import formats as formats
+from . import formats
 from .client import UserCodeError
 from .continuation import REPLACED, TemplateContinuation
-from .episode import Counts, Episode, row_seed, show, start_host
+from .episode import Counts, Episode, find_host, row_seed, show
+from .formats import decode
 from .settings import read_settings
 
 TOOL_ERRORS = ("Error executing tool ", "Unknown function ", "Invalid JSON in arguments ")
 """How verl's tool loop begins what it shows the model about a call that failed."""
 CALL_GRACE_SECONDS = 10.0
+LONG_CHARACTERS = 20_000
+"""Text that takes some milliseconds to encode."""
 
 
 class EpisodeOutput(AgentLoopOutput):  # type: ignore[misc]
@@ -68,6 +71,8 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
             self.continuous_token_builder = TemplateContinuation(
                 self.tokenizer, chat_template_kwargs=self.apply_chat_template_kwargs
             )
+        if self.environment_settings is not None and not self.tools:
+            self.tool_parser = formats.NoCalls(self.tokenizer)
         self.counts = Counts()
         self.episode: Episode | None = None
         self.attempts_left = 0
@@ -77,7 +82,7 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
         """One sample. Raises UserCodeError where the spec says that a failure ends the run."""
         if self.environment_settings is None:
             return self._finish(await super().run(sampling_params, **kwargs))
-        host = await asyncio.to_thread(start_host, self.settings)
+        host = await find_host(self.settings)
         async with host.environments:
             return await self._attempts(sampling_params, kwargs)
 
@@ -87,7 +92,7 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
         self.attempts_left = self.environment_settings["retries"]
         while True:
             try:
-                host = await asyncio.to_thread(start_host, self.settings)
+                host = await find_host(self.settings)
                 return await self._attempt(host, messages, sampling_params, kwargs)
             except UserCodeError as error:
                 if error.kind == "tool":
@@ -114,9 +119,19 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
         self.episode = await Episode.begin(self.environment_settings, host, row_of(info), row_seed(info))
         try:
             opened = self._opening(messages, self.episode)
-            return self._finish(await super().run(sampling_params, **{**kwargs, "raw_prompt": opened}))
+            output = await super().run(sampling_params, **{**kwargs, "raw_prompt": opened})
+            await self._truncate(output)
+            return self._finish(output)
         finally:
             await self.episode.close()
+
+    async def _truncate(self, output: AgentLoopOutput) -> None:
+        """Add what an episode that a limit ended is still due."""
+        assert self.episode is not None
+        reward = 0.0 if self.counts.failed else await self.episode.truncate()
+        if reward and any(output.response_mask):
+            self.counts.environment_return += reward
+            self.step_rewards.append((last_trained(output.response_mask), reward))
 
     def _opening(self, messages: list[dict[str, Any]], episode: Episode) -> list[dict[str, Any]]:
         """The row's messages with the environment's system prompt and first observation."""
@@ -156,7 +171,7 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
     async def _answer_turn(self, agent_data: AgentData) -> AgentState:
         """Let the environment answer the turn; go on unless it is over or a limit is reached."""
         assert self.episode is not None
-        text = await self.loop.run_in_executor(None, self._decode, agent_data.response_ids)
+        text = decode(self.tokenizer, agent_data.response_ids)
         try:
             with simple_timer("tool_calls", agent_data.metrics):
                 reward = await self.episode.step(text)
@@ -174,6 +189,43 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
         if self.episode.done or self._is_full(agent_data):
             return AgentState.TERMINATED
         return await self._observe(agent_data, text)
+
+    async def ct_merge_assistant_token(
+        self,
+        runtime_token_ids: list[int],
+        assistant_token_ids: list[int],
+        response_mask: list[int],
+        response_logprobs: list[float] | None = None,
+        assistant_logprobs: list[float] | None = None,
+    ) -> tuple[Any, list[int], list[float] | None]:
+        """verl's own, without its thread: lists are joined, and a thread costs a hundred times that."""
+        builder = self.continuous_token_builder
+        merged = builder.merge_assistant_tokens(runtime_token_ids, assistant_token_ids)
+        mask, log_probs = builder.align_response_metadata(
+            merged, response_mask, response_logprobs, assistant_logprobs=assistant_logprobs
+        )
+        return merged, mask, log_probs
+
+    async def ct_merge_context_msg(
+        self,
+        previous_messages: list[dict[str, Any]],
+        updated_messages: list[dict[str, Any]],
+        runtime_token_ids: list[int],
+        response_mask: list[int],
+        response_logprobs: list[float] | None = None,
+        tools: list[dict[str, Any]] | None = None,
+    ) -> tuple[Any, list[int], list[float] | None]:
+        """verl's own, in a thread only where the texts are long enough to keep others waiting."""
+        given = (previous_messages, updated_messages, runtime_token_ids, response_mask, response_logprobs, tools)
+        if (
+            sum(len(str(message["content"])) for message in updated_messages[len(previous_messages) :])
+            > LONG_CHARACTERS
+        ):
+            merged: tuple[Any, list[int], list[float] | None] = await super().ct_merge_context_msg(*given)
+            return merged
+        builder = self.continuous_token_builder
+        result = builder.merge_context_tokens(previous_messages, updated_messages, runtime_token_ids, tools=tools)
+        return result, *builder.align_response_metadata(result, response_mask, response_logprobs)
 
     def _is_full(self, agent_data: AgentData) -> bool:
         turns = agent_data.assistant_turns
@@ -226,9 +278,6 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
             self.counts.tool_failures += 1
         return response, reward, further
 
-    def _decode(self, ids: list[int]) -> str:
-        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
-
     def _give_up(self, error: UserCodeError) -> None:
         """After the last attempt: end the run, or set the return that the spec names."""
         assert self.environment_settings is not None
@@ -257,7 +306,7 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
 
     def _finish(self, output: AgentLoopOutput) -> AgentLoopOutput:
         """Cut what comes after the model's last token, and add what was counted."""
-        last = max((index for index, mask in enumerate(output.response_mask) if mask), default=0) + 1
+        last = last_trained(output.response_mask) + 1
         values = {name: getattr(output, name) for name in output.model_fields_set}
         for name in ("response_ids", "response_mask", "response_logprobs"):
             values[name] = values[name][:last] if values.get(name) else None
@@ -273,6 +322,11 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
         if settings is None or settings["credit"] != "step":
             return []
         return [(at, reward * settings["weight"]) for at, reward in self.step_rewards if at < response_tokens]
+
+
+def last_trained(mask: Sequence[int]) -> int:
+    """Position of the model's last token; 0 where there is none."""
+    return max((index for index, flag in enumerate(mask) if flag), default=0)
 
 
 def row_of(extra_info: Mapping[str, Any]) -> dict[str, Any]:

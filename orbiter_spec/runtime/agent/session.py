@@ -1,4 +1,4 @@
-"""The user's side of one episode or one tool call, in a process forked for it.
+"""The user's side of episodes and tool calls, one after another, in a forked process.
 
 Requests and answers are JSON lines on a socket. The process has its own memory limit, writes at most a few characters
 where everybody writes, and ends with `os._exit`, so whatever the user's code does stays in here: an exception, a
@@ -9,18 +9,20 @@ and line of the user's code where it happened.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import io
 import json
-import os
 import random
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from .environments import EnvironmentConfig
+from .leftovers import Beginning, size_bytes
 
 try:
     import resource
@@ -95,10 +97,10 @@ def shorten(text: str) -> str:
 
 
 class Session:
-    """Answers the requests of one episode or one tool call, one after another."""
+    """Answers requests, one after another. The answer that ends an episode or call says whether it left nothing."""
 
-    def __init__(self, objects: Mapping[str, Any], code: Path) -> None:
-        self.objects, self.code = objects, code
+    def __init__(self, objects: Mapping[str, Any], code: Path, beginning: Beginning) -> None:
+        self.objects, self.code, self.beginning = objects, code, beginning
         self.environment: Any = None
         self.loop: asyncio.AbstractEventLoop | None = None
 
@@ -132,7 +134,8 @@ class Session:
         observed = self.wait(reset(seed=seed) if takes_seed else reset())
         text = observed[0] if isinstance(observed, tuple) else observed
         prefix = self.wait(getattr(self.environment, "get_prompt_prefix", lambda: "")())
-        return {"text": self._text(text), "prefix": str(prefix or "")}
+        truncates = hasattr(self.environment, "truncate")
+        return {"text": self._text(text), "prefix": str(prefix or ""), "truncates": truncates}
 
     def do_step(self, action: str) -> dict[str, Any]:
         """One step. Takes (observation, reward, done, info), and Gymnasium's five values."""
@@ -140,30 +143,52 @@ class Session:
         if not isinstance(outcome, tuple) or len(outcome) not in (4, 5):
             raise TypeError(f"step returned {type(outcome).__name__}, not (observation, reward, done, info)")
         observed, reward, *flags, _info = outcome
-        number = float(reward)
-        if not (number - number == 0.0):
-            raise ValueError(f"step returned the reward {reward}, which is not a finite number")
+        number = finite(reward, "step")
         done = any(bool(flag) for flag in flags)
         return {"text": "" if done and observed is None else self._text(observed), "reward": number, "done": done}
 
+    def do_truncate(self) -> dict[str, Any]:
+        """What the episode is due when a limit ends it here."""
+        return {"reward": finite(self.wait(self.environment.truncate()), "truncate")}
+
     def do_close(self) -> dict[str, Any]:
-        """End the episode early."""
-        close = getattr(self.environment, "close", None)
+        """End the episode, early or not."""
+        environment, self.environment = self.environment, None
+        close = getattr(environment, "close", None)
         if close is not None:
             self.wait(close())
-        return {}
+        self._end_threads()
+        return self._ended({})
+
+    def _end_threads(self) -> None:
+        """Let go of the threads in which coroutines waited for something; they are idle."""
+        if self.loop is not None and threading.active_count() > 1 and not asyncio.all_tasks(self.loop):
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
+            self.loop.close()
+            self.loop = None
 
     def do_call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool; its result as text (mappings and lists as JSON)."""
         result = self.wait(self.objects[name](**arguments))
         text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
-        return {"text": text[:OBSERVATION_CHARACTERS]}
+        return self._ended({"text": text[:OBSERVATION_CHARACTERS]})
+
+    def _ended(self, reply: dict[str, Any]) -> dict[str, Any]:
+        return {**reply, "clean": self.beginning.is_kept(self.loop)}
 
     def _text(self, observed: Any) -> str:
         text = observed
         if text is None or text == "":
             text = self.wait(getattr(self.environment, "get_state_description", lambda: "")())
         return str(text)[:OBSERVATION_CHARACTERS]
+
+
+def finite(reward: Any, method: str) -> float:
+    """The reward as a number. Raises ValueError for infinity and what is no number."""
+    number = float(reward)
+    if not (number - number == 0.0):
+        raise ValueError(f"{method} returned the reward {reward}, which is not a finite number")
+    return number
 
 
 def build(factory: Any, args: dict[str, Any], seed: int) -> Any:
@@ -185,24 +210,24 @@ def signature_names(function: Any) -> list[str]:
 
 
 def seed_everything(seed: int) -> None:
-    """Processes forked from one have one random state; a row's samples share theirs, other rows have others."""
+    """A row's samples share one random state, in whatever process they are played; other rows have others."""
     random.seed(seed)
-    numpy = sys.modules.get("numpy")
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
+    if torch is not None:
+        torch.manual_seed(seed)
 
 
 def limit_memory(megabytes: int | None) -> None:
     """Let the process take that much more than it has. Where the system cannot, nothing is limited."""
     if resource is None:
         return
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        if megabytes:
-            most = pages * os.sysconf("SC_PAGE_SIZE") + megabytes * 2**20
+    with contextlib.suppress(OSError, ValueError):
+        used = size_bytes()
+        if megabytes and used:
+            most = used + megabytes * 2**20
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    except (OSError, ValueError):
-        return
 
 
 def serve(stream: Any, session: Session, printed: Printed) -> None:

@@ -1,8 +1,8 @@
 """Tools that the spec names, as verl's.
 
 `tools.yaml` names `UserTool` for a Python function: its schema comes from the signature and docstring, as
-`transformers.utils.get_json_schema` reads them, and each call runs in a process of its own with a time and a memory
-limit. `class_tool` stands for a class of the user's that is a verl tool; it runs in the worker, as verl does it.
+`transformers.utils.get_json_schema` reads them, and each call runs outside the worker, in a process with a time and a
+memory limit. `class_tool` stands for a class of the user's that is a verl tool; it runs in the worker, as verl does it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from transformers.utils import get_json_schema
 from verl.tools.base_tool import BaseTool
 from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 
-from .client import UserCodeError, host_for
+from .client import UserCodeError, host_for, running_host
 from .session import describe
 from .settings import CODE_FOLDER, read_settings
 
@@ -59,11 +59,12 @@ class UserTool(BaseTool):  # type: ignore[misc]
             raise ToolError(error.said) from error
 
     async def _call(self, parameters: dict[str, Any]) -> str:
-        host = host_for(self.host_description)
+        host = await running_host(self.host_description)
+        settings = self.settings
         async with host.calls:
-            session = await host.open(f"tool {self.name}", self.settings["memory_megabytes"])
+            session = await host.open(f"tool {self.name}", settings["memory_megabytes"], settings["calls_per_process"])
             try:
-                seconds = self.settings["timeout_seconds"]
+                seconds = settings["timeout_seconds"]
                 reply = await session.ask("call", seconds, name=self.config["name"], arguments=parameters)
             finally:
                 await session.close()

@@ -20,10 +20,16 @@ ENVIRONMENT: dict[str, Any] = {
     "retries": 0,
     "on_error": "stop",
     "memory_megabytes": 512,
+    "episodes_per_process": 64,
     "credit": "episode",
     "weight": 1.0,
 }
-TOOL: dict[str, Any] = {"timeout_seconds": 10.0, "on_error": "show", "memory_megabytes": 512}
+TOOL: dict[str, Any] = {
+    "timeout_seconds": 10.0,
+    "on_error": "show",
+    "memory_megabytes": 512,
+    "calls_per_process": 64,
+}
 
 
 @dataclass

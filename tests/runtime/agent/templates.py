@@ -72,6 +72,8 @@ class Family:
     model_type: str
     begin: str | None = None
     has_tools: bool = True
+    renders_calls_as_text: bool = True
+    """False where the template wants calls apart from the text, and refuses two answers in a row without them."""
 
 
 FAMILIES = (
@@ -91,6 +93,7 @@ FAMILIES = (
         "</s>",
         "mistral",
         "<s>",
+        renders_calls_as_text=False,
     ),
     Family(
         "gemma-2",

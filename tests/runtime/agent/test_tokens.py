@@ -121,6 +121,82 @@ def test_tools_in_every_family_that_has_them(arena: Callable[..., Arena], family
     assert output.extra_fields["episode"]["tool_failures"] == 0
 
 
+ROOM = """
+class Game:
+    def reset(self):
+        self.turns = 0
+        return "You are in a room."
+    def step(self, action):
+        self.turns += 1
+        return f"room {self.turns}: {action}", 1.0, self.turns == 3, {}
+"""
+LOOK = '<tool_call>{"name": "look", "arguments": {"place": "PLACE"}}</tool_call>'
+
+
+def answers_with_calls(game: Arena) -> list[list[int]]:
+    """Two calls in one turn, a turn for the environment, a call and a broken call, two turns more, one cut off."""
+    two = LOOK.replace("PLACE", "north") + LOOK.replace("PLACE", "the key")
+    texts = [two, "go north", "look: " + LOOK.replace("PLACE", "door") + "<tool_call>{</tool_call>", "the lamp", "over"]
+    made = [[*scattered(game.tokenizer, text, seed), game.tokenizer.eos_token_id] for seed, text in enumerate(texts)]
+    made[3] = made[3][:-1]
+    return made
+
+
+def name_of(family: Family) -> str:
+    return family.name
+
+
+with_tools = pytest.mark.parametrize("family", [one for one in FAMILIES if one.has_tools], ids=name_of)
+
+
+@with_tools
+def test_tools_and_an_environment_under_every_limit(arena: Callable[..., Arena], family: Family) -> None:
+    """Ids, mask and log-probabilities of verl's record for the trainer, wherever the response is cut."""
+    game = arena(tokenizer_of(family))
+    game.environment(ROOM)
+    game.tool("look", TOOL)
+    script = answers_with_calls(game)
+    whole, generator = game.play(script, model_type=family.model_type, parallel=2)
+    assert len(generator.asked) == 5
+    episode = whole.extra_fields["episode"]
+    assert (episode["tool_calls"], episode["tool_failures"], episode["turns"], episode["done"]) == (3, 0, 5, 1)
+    assert_faithful(whole, generator)
+    for limit in (*range(1, len(whole.response_ids), 41), len(whole.response_ids) - 1):
+        output, generator = game.play(script, model_type=family.model_type, parallel=2, response_length=limit)
+        assert len(output.response_ids) <= limit
+        assert_faithful(output, generator)
+        assert_recorded(output, generator)
+
+
+@pytest.mark.parametrize(
+    "family", [one for one in FAMILIES if one.has_tools and one.renders_calls_as_text], ids=name_of
+)
+def test_what_stands_between_calls_and_turns_is_the_templates(arena: Callable[..., Arena], family: Family) -> None:
+    game = arena(tokenizer_of(family))
+    game.environment(ROOM)
+    game.tool("look", TOOL)
+    two = LOOK.replace("PLACE", "north") + LOOK.replace("PLACE", "key")
+    said = [two, "go", "on", "over"]
+    output, _ = game.play([game.ended(text) for text in said], model_type=family.model_type, parallel=2)
+    results = [{"role": "tool", "content": f"nothing at {p}", "tool_call_id": "orbiter00"} for p in ("north", "key")]
+    messages = [{"role": "user", "content": "Begin.\n\nYou are in a room."}, {"role": "assistant", "content": two}]
+    messages += results
+    for turn, text in enumerate(said[1:], 1):
+        messages += [{"role": "assistant", "content": text}, {"role": "user", "content": f"room {turn}: {text}"}]
+    rendered = game.tokenizer.apply_chat_template(messages[:-1], tokenize=False)
+    assert game.tokenizer.decode([*output.prompt_ids, *output.response_ids]) == rendered.rstrip("\n")
+
+
+def assert_recorded(output: Any, generator: Generator) -> None:
+    """verl's own conversion for the trainer keeps ids, mask and log-probabilities as they are."""
+    output.reward_score = 1.0
+    record = output.as_dict()
+    assert record["prompts"].tolist() == generator.asked[0]
+    assert record["responses"].tolist() == output.response_ids
+    assert record["response_mask"].tolist() == output.response_mask
+    assert record["rollout_log_probs"].tolist() == pytest.approx(output.response_logprobs)
+
+
 def test_every_limit_keeps_tokens_and_mask_together(arena: Callable[..., Arena]) -> None:
     for limit in range(8, 120, 7):
         game = arena(tokenizer_of(FAMILIES[0]))
@@ -130,14 +206,8 @@ def test_every_limit_keeps_tokens_and_mask_together(arena: Callable[..., Arena])
         assert_faithful(output, generator)
 
 
-def test_the_workers_record_is_the_loops(arena: Callable[..., Arena]) -> None:
-    """verl's own conversion for the trainer keeps ids and mask as they are."""
-    game = arena(tokenizer_of(FAMILIES[1]))
+@families
+def test_the_workers_record_is_the_loops(arena: Callable[..., Arena], family: Family) -> None:
+    game = arena(tokenizer_of(family))
     game.environment(GAME)
-    output, generator = game.play(answers(game.tokenizer, 4), model_type="llama")
-    output.reward_score = 1.0
-    record = output.as_dict()
-    assert record["responses"].tolist() == output.response_ids
-    assert record["response_mask"].tolist() == output.response_mask
-    assert record["prompts"].tolist() == generator.asked[0]
-    assert record["rollout_log_probs"].tolist() == pytest.approx(output.response_logprobs)
+    assert_recorded(*game.play(answers(game.tokenizer, 4), model_type=family.model_type))

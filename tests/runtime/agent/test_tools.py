@@ -72,6 +72,7 @@ def test_a_call_and_its_schema(arena: Callable[..., Arena]) -> None:
 def test_calls_of_one_turn_run_side_by_side(arena: Callable[..., Arena]) -> None:
     game = arena()
     game.tool("wait", TOOLS)
+    game.loop(None)  # the process that holds the tools takes a while to start
     began = time.monotonic()
     output, _ = game.play([game.ended(called("wait", seconds=1.0) * 3), game.ended("done")], parallel=3)
     assert time.monotonic() - began < 2.9
