@@ -6,6 +6,7 @@ Pure functions over a plan. verl's own arithmetic stands behind each: data-paral
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lcm
@@ -28,6 +29,7 @@ LEFT_OPEN: Mapping[str, int] = {
 
 SEQUENCE_ENGINES = ("fsdp", "fsdp2", "veomni")
 MODEL_ENGINES = ("megatron", "torchtitan")
+BEFORE_AMPERE = re.compile(r"^(tesla-)?(v100|t4|p100|p40|k80|m60|rtx-?20\d\d|titan-?(v|xp|rtx)|gtx)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +173,8 @@ def written_below(plan: Plan, section: str) -> list[str]:
 def reward_parts(plan: Plan) -> list[Any]:
     """The parts of the reward, in their order."""
     return list(plan.experiment.rewards.parts)
+
+
+def is_before_ampere(accelerator: str) -> bool:
+    """True for GPUs of NVIDIA below compute capability 8.0."""
+    return BEFORE_AMPERE.match(accelerator) is not None

@@ -12,32 +12,30 @@ FlashAttention 2 needs compute capability 8.0. Loading the model fails, on every
 ## Bad
 
 ```yaml
-hardware: 8xV100
+hardware: {accelerator: V100, gpus_per_node: 8, rollout: {dtype: float16}}
 ```
 
 ## Good
 
 ```yaml
-hardware: 8xV100
+hardware: {accelerator: V100, gpus_per_node: 8, rollout: {dtype: float16}}
 agent: {model: {path: Qwen/Qwen2.5-0.5B-Instruct, attention: sdpa}}
 ```
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from orbiter_spec.plan.model import Plan
+from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
-
-OLD = re.compile(r"^(tesla-)?(v100|t4|p100|p40|k80|m60|rtx-?20\d\d|titan-?(v|xp|rtx)|gtx)", re.IGNORECASE)
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the GPU with the attention that will be used."""
     accelerator, attention = str(plan.get("hardware.accelerator") or ""), plan.get("agent.model.attention")
-    if not OLD.match(accelerator) or (attention and not str(attention).startswith("flash")):
+    if not facts.is_before_ampere(accelerator) or (attention and not str(attention).startswith("flash")):
         return
     yield Finding(
         route="agent.model.attention" if attention else "hardware.accelerator",

@@ -2,7 +2,7 @@
 
 ## What it checks
 
-`hardware.rollout.quantization` is fp8, torchao or ascend for vLLM, fp8 for SGLang.
+`hardware.rollout.quantization` is fp8, torchao or ascend for vLLM, fp8 for SGLang and TensorRT-LLM.
 
 ## Why it matters
 
@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from orbiter_spec.plan.model import Plan
 from orbiter_spec.rules.finding import Finding
 
-KNOWN: Mapping[str, tuple[str, ...]] = {"vllm": ("fp8", "torchao", "ascend"), "sglang": ("fp8",)}
+KNOWN: Mapping[str, tuple[str, ...]] = {"vllm": ("fp8", "torchao", "ascend"), "sglang": ("fp8",), "trtllm": ("fp8",)}
 
 
 def check(plan: Plan) -> Iterator[Finding]:
