@@ -3,9 +3,9 @@
 ## What it checks
 
 Under Megatron `pipeline_parallel` divides the model's layers, with the embedding and the loss where they count as one
-(`pipeline.count_embedding`, `pipeline.count_loss`). `pipeline.first_layers` and `pipeline.last_layers` take their layers
-first; the stages between share the rest. `virtual_pipeline` divides the layers of every stage. A `pipeline.layout` may
-say otherwise and is not looked at.
+(`pipeline.count_embedding`, `pipeline.count_loss`). `pipeline.first_layers` and `pipeline.last_layers` are taken off
+first; the stages between share the rest. `virtual_pipeline` divides the layers of every stage. A `pipeline.layout` says
+otherwise and is not looked at.
 
 ## Why it matters
 
