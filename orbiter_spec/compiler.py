@@ -69,13 +69,16 @@ def check_rows(state: Compilation) -> None:
             state.experiment,
             state.document,
             needs_expected=state.inputs.needs_expected,
+            expected_sources=state.inputs.expected_sources,
             rows=state.building if state.report.ok else "look",
         )
         state.findings += problems
         if state.rows is not None:
             from orbiter_spec.data.reward_checks import check_columns
+            from orbiter_spec.data.reward_sources import check_sources
 
             state.findings += check_columns(state.experiment, state.document, state.rows)
+            state.findings += check_sources(state.experiment, state.document, state.rows)
 
 
 def make_plan(state: Compilation) -> None:

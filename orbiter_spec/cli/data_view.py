@@ -88,9 +88,16 @@ def stats_json(
     """A build in numbers. `rewards` are the parts that score an answer, as rewards.json has them."""
     return {
         **build_json(result),
-        "splits": {name: split.as_json() for name, split in counted.items()},
+        "splits": {name: _covered(split.as_json(), rewards) for name, split in counted.items()},
         "rewards": [str(part["name"]) for part in rewards],
     }
+
+
+def _covered(split: dict[str, Any], rewards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The split, with the parts that score the rows of each source."""
+    for name, source in split["sources"].items():
+        source["rewards"] = [str(part["name"]) for part in rewards if name in part.get("sources", (name,))]
+    return split
 
 
 def stats_text(content: Mapping[str, Any]) -> str:
@@ -99,15 +106,14 @@ def stats_text(content: Mapping[str, Any]) -> str:
     for name, split in content["splits"].items():
         lines += ["", f"{name}: {split['rows']:,} rows"]
         lines += [f"  {line}" for line in (*_sources(split), *_shape(split), *_lengths(split))]
-    if content["rewards"]:
-        lines += ["", f"rewards: {', '.join(content['rewards'])}"]
     return "\n".join(lines)
 
 
 def _sources(split: Mapping[str, Any]) -> Iterator[str]:
     for name, source in split["sources"].items():
         share = source["with_expected"] / source["rows"]
-        yield f"{name}: {source['rows']:,} rows, {share:.1%} with an expected answer"
+        scored = f", scored by {', '.join(source['rewards'])}" if source["rewards"] else ", scored by nothing"
+        yield f"{name}: {source['rows']:,} rows, {share:.1%} with an expected answer{scored}"
 
 
 def _shape(split: Mapping[str, Any]) -> Iterator[str]:

@@ -53,6 +53,24 @@ def resolve_columns(
     return Resolved(**found, named=frozenset(named)) if good else None
 
 
+def usual_source(columns: Columns, row: Row) -> str | None:
+    """The column that says which source a row is of."""
+    return columns.source or _usual("source", row.fields)
+
+
+def row_source(row: Row, column: str | None) -> str:
+    """The source that a row is of: that of its entry, else what the row says in `column`, else its file's name."""
+    if row.source.name:
+        return row.source.name
+    own = look_up(row.fields, column) if column is not None else None
+    return own if isinstance(own, str) and own else row.source.data_source
+
+
+def source_of(row: Row, columns: Columns) -> str:
+    """The same, with the column found."""
+    return row_source(row, usual_source(columns, row))
+
+
 def look_up(fields: Mapping[str, Any], name: str) -> Any:
     """A field by its name, or by a dotted path through mappings; `ABSENT` when there is none."""
     if name in fields:

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from orbiter_spec.data.columns import ABSENT, Resolved, look_up, resolve_columns
+from orbiter_spec.data.columns import ABSENT, Resolved, look_up, resolve_columns, row_source, usual_source
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import DatasetRequest, SourceRequest, TemplateRequest
@@ -72,9 +72,14 @@ class Converter:
                 row,
                 self._problems,
                 needs_input=request.prompt is None,
-                needs_expected=request.needs_expected,
+                needs_expected=self._needs_expected(row, usual_source(request.columns, row)),
             )
         return self._resolved[row.source]
+
+    def _needs_expected(self, row: Row, column: str | None) -> bool:
+        """Whether a reward compares the row with its answer; `column` may say which source it is of."""
+        wanted = self._request.expected_sources
+        return self._request.needs_expected or (bool(wanted) and row_source(row, column) in wanted)
 
     def messages(self, row: Row) -> Messages | None:
         """The prompt of a row, or None with a problem added; columns are found in the row itself."""
@@ -125,7 +130,7 @@ class Converter:
         typed = None if expected is None or isinstance(expected, str) else to_json(expected)
         kept = {name: value for name, value in row.fields.items() if name not in (columns.images, columns.chat)}
         converted: VerlRow = {
-            "data_source": _data_source(row, columns),
+            "data_source": row_source(row, columns.source),
             "prompt": messages,
             "ability": _text_field(row.fields, "ability") or self._request.ability,
             "reward_model": {"style": "rule", "ground_truth": expected if typed is None else typed},
@@ -146,8 +151,8 @@ class Converter:
     def _expected(self, row: Row, columns: Resolved) -> Any:
         value = None if columns.expected is None else look_up(row.fields, columns.expected)
         if value is ABSENT or value is None:
-            if "expected" in columns.named or self._request.needs_expected:
-                raise _UnfitError(f"row has no {columns.expected}")
+            if "expected" in columns.named or self._needs_expected(row, columns.source):
+                raise _UnfitError(f"row has no {columns.expected or 'expected answer'}")
             return None
         return value
 
@@ -222,13 +227,6 @@ def _check_messages(value: Any, name: str) -> Messages:
         if not isinstance(message.get("content"), str):
             raise _UnfitError(f"{name} holds a message whose content is not text")
     return [{"role": message["role"], "content": message["content"]} for message in value]
-
-
-def _data_source(row: Row, columns: Resolved) -> str:
-    if row.source.name:
-        return row.source.name
-    own = look_up(row.fields, columns.source) if columns.source is not None else None
-    return own if isinstance(own, str) and own else row.source.data_source
 
 
 def _text_field(fields: Mapping[str, Any], name: str) -> str | None:

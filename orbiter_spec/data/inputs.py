@@ -7,7 +7,7 @@ is complete on another machine. Models and prepared data stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class Inputs:
     `paths` go into the plan; `copies` maps a name in the compiled folder to the file it is copied from; `rewards` is
     the content of rewards.json, `agent` and `tools` of agent.json and tools.yaml (empty without an environment and
     tools); `builtin_model` asks for the tiny model to be written; `needs_expected` is true when a
-    reward compares with the row's expected answer.
+    reward compares with the row's expected answer, and `expected_sources` are those whose rows alone are compared.
     """
 
     paths: dict[str, str] = field(default_factory=dict)
@@ -50,6 +50,12 @@ class Inputs:
     tools: list[dict[str, Any]] = field(default_factory=list)
     builtin_model: bool = False
     needs_expected: bool = False
+    expected_sources: set[str] = field(default_factory=set)
+
+    def compares(self, sources: Iterable[str] | None) -> None:
+        """A reward compares rows of these sources, or of all, with what is expected."""
+        self.needs_expected |= sources is None
+        self.expected_sources.update(sources or ())
 
 
 def find_inputs(experiment: Experiment, document: Document) -> tuple[Inputs, list[Diagnostic]]:

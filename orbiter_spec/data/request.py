@@ -116,6 +116,7 @@ class DatasetRequest:
 
     Validation rows come from files (`validation`), or are a share of the training rows (`fraction`, drawn with `seed`),
     or those training rows whose column has a value (`held_out`), or there are none.
+    With `needs_expected` every row must have an expected answer, else those of `expected_sources`.
     `pipeline` is what training rows go through before; `folder` is where its relative paths start.
     """
 
@@ -130,6 +131,7 @@ class DatasetRequest:
     instructions: TemplateRequest | None = None
     ability: str = "general"
     needs_expected: bool = False
+    expected_sources: tuple[str, ...] = ()
     pipeline: tuple[StepRequest, ...] = ()
     folder: Path = Path()
     tokenizer: TokenizerRequest | None = None

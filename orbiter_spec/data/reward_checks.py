@@ -10,8 +10,10 @@ from itertools import islice
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from orbiter_spec.data.columns import source_of
 from orbiter_spec.data.problems import Problems
-from orbiter_spec.data.read import read_rows
+from orbiter_spec.data.read import Row, read_rows
+from orbiter_spec.data.request import Columns
 from orbiter_spec.data.rows import RowPlan
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
 from orbiter_spec.source import Document, Route
@@ -23,6 +25,7 @@ FUNCTION_ONLY = ("timeout_seconds", "memory_megabytes", "concurrency", "batch")
 WHOLE_EPISODE = ("step_rewards", "environment")
 SECRET_WORDS = ("key", "token", "secret", "password", "authorization")
 COLUMN_ARGS = {"code_tests": "tests", "json_schema": "column"}
+MOST_FILES, LOOKED_AT_ROWS, LOOKED_AT_BYTES = 50, 200, 1_000_000
 
 
 def reward_route(document: Document, index: int) -> Route:
@@ -254,25 +257,32 @@ def check_keys_travel(experiment: Experiment, document: Document) -> Iterator[Di
 
 
 def check_columns(experiment: Experiment, document: Document, rows: RowPlan) -> Iterator[Diagnostic]:
-    """Columns that parts read by a name in their args, looked for in the first row of the first file.
+    """Columns that parts read by a name in their args, looked for in the first row that each part scores of a file.
 
     Rows that a pipeline changes, and prepared ones, are given the benefit of the doubt.
     """
     if rows.request is None or rows.request.pipeline or not _column_readers(experiment):
         return
-    first = next(islice(read_rows(rows.request.train[0], Problems()), 1), None)
-    if first is not None:
-        yield from _absent_columns(experiment, document, set(first.fields))
+    for source in rows.request.train[:MOST_FILES]:
+        first = list(islice(read_rows(source, Problems(), stop_at=LOOKED_AT_BYTES), LOOKED_AT_ROWS))
+        found = list(_absent_columns(experiment, document, first, rows.request.columns))
+        yield from found
+        if found:
+            return
 
 
 def _column_readers(experiment: Experiment) -> bool:
     return any(part.builtin in COLUMN_ARGS for part in experiment.rewards.parts)
 
 
-def _absent_columns(experiment: Experiment, document: Document, columns: set[str]) -> Iterator[Diagnostic]:
+def _absent_columns(
+    experiment: Experiment, document: Document, rows: list[Row], named: Columns
+) -> Iterator[Diagnostic]:
     for index, reward in enumerate(experiment.rewards.parts):
         name = COLUMN_ARGS.get(str(reward.builtin))
         column = reward.args.get(name, "tests" if reward.builtin == "code_tests" else "") if name else ""
+        scored = (row for row in rows if not reward.sources or source_of(row, named) in reward.sources)
+        columns = set(next((row.fields for row in scored), {column: None}))
         if not column or column in columns:
             continue
         close = nearest(str(column), columns)

@@ -67,6 +67,7 @@ TYPE_WORDS: dict[type, str] = {
 }
 SHAPING = (
     "error_limit",
+    "sources",
     "only_if",
     "range",
     "normalize",
@@ -97,7 +98,8 @@ def _find_reward(reward: Reward, route: Route, document: Document, inputs: Input
     if reward.judge is not None:
         entry["judge"] = reward.judge.model_dump(exclude_none=True)
     elif reward.builtin:
-        inputs.needs_expected |= reward.builtin in COMPARING_BUILTINS or bool(reward.args.get("compare"))
+        if reward.builtin in COMPARING_BUILTINS or reward.args.get("compare"):
+            inputs.compares(reward.sources)
         yield from _check_builtin(reward, route, document)
     else:
         yield from _find_function(reward, route, document, inputs, entry)
@@ -116,7 +118,8 @@ def _find_function(
     unfilled = check_parameters(reference, reward.args)
     if unfilled is not None:
         yield unfilled.at(place)
-    inputs.needs_expected |= _asks_for_answer(reference)
+    if _asks_for_answer(reference):
+        inputs.compares(reward.sources)
     entry["function"] = reference.name
     entry["module"] = reference.module
     entry["path"] = copy_code(reference.path, inputs) if reference.path is not None else None

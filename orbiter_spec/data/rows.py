@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -61,15 +61,22 @@ class RowPlan:
 
 
 def plan_rows(
-    experiment: Experiment, document: Document, *, needs_expected: bool = False, rows: Rows = "look"
+    experiment: Experiment,
+    document: Document,
+    *,
+    needs_expected: bool = False,
+    expected_sources: Iterable[str] = (),
+    rows: Rows = "look",
 ) -> tuple[RowPlan | None, list[Diagnostic]]:
     """Check the rows that `experiment` names and count them. None when there is no point in going on.
 
-    With `needs_expected`, rows without an expected answer are a problem. `rows` says what may be done to know: how many
+    With `needs_expected`, rows without an expected answer are a problem, else those of `expected_sources`. `rows` says what may be done to know: how many
     rows a pipeline leaves is known when it has run, so with `build` its rows are built, in the cache, and with `ask` a
     teacher is asked for what they need.
     """
-    request = replace(request_rows(experiment, document), needs_expected=needs_expected)
+    compared = () if needs_expected else tuple(sorted(expected_sources))
+    request = request_rows(experiment, document)
+    request = replace(request, needs_expected=needs_expected, expected_sources=compared)
     files = tuple(path for source in (*request.train, *request.validation) for path in source_files(source))
     if experiment.dataset.prepared:
         return _prepared(request, files)

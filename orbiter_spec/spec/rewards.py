@@ -124,6 +124,9 @@ class Reward(Section):
     error_limit: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="Share of the last 100 scores that may fail before the run ends all the same. Left out: 1."
     )
+    sources: Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="Names of the data sources whose rows this part scores. Left out: every row."
+    )
     only_if: Gate | None = Field(
         None, description="This part counts only where another one reaches a value. Left out: always."
     )

@@ -57,6 +57,7 @@ class Part:
     where: str
     call: Call
     gate: Gate | None = None
+    sources: frozenset[str] | None = None
     bounds: Any = None
     shape: Shape | None = None
     error_limit: float = 1.0
@@ -132,7 +133,7 @@ class Scorer:
     def _plainly(
         self, part: Part, sample: Mapping[str, Any], outcomes: Mapping[str, Outcome], whole: Future[Any]
     ) -> Outcome:
-        if part.gate is not None and _is_shut(part.gate, outcomes[part.gate.part]):
+        if _is_foreign(part, sample) or (part.gate is not None and _is_shut(part.gate, outcomes[part.gate.part])):
             return Outcome(counted=False)
         plain, started = part.call, time.perf_counter()
         assert isinstance(plain, Plain)
@@ -169,6 +170,8 @@ class Scorer:
     async def _gated(
         self, part: Part, sample: Mapping[str, Any], tasks: Mapping[str, asyncio.Task[Outcome]]
     ) -> Outcome:
+        if _is_foreign(part, sample):
+            return Outcome(counted=False)
         if part.gate is not None:
             other = await asyncio.shield(tasks[part.gate.part])
             if _is_shut(part.gate, other):
@@ -216,6 +219,11 @@ class Scorer:
         return short(f"orbiter-spec: reward {part.name!r} ({part.where}) failed on {index}: {said}")
 
 
+def _is_foreign(part: Part, sample: Mapping[str, Any]) -> bool:
+    """Whether the row is of a source that the part does not score."""
+    return part.sources is not None and sample.get("data_source") not in part.sources
+
+
 def _is_shut(gate: Gate, other: Outcome) -> bool:
     return not other.counted or other.value < gate.at_least
 
@@ -240,7 +248,7 @@ def flatten(parts: Iterable[Part], total: float, outcomes: Mapping[str, Outcome]
         logged[part.name] = outcome.value
         if part.shape is not None and outcome.raw is not None:
             logged[f"{part.name}/raw"] = outcome.raw
-        if part.gate is not None or part.on_error == SKIP:
+        if part.gate is not None or part.sources is not None or part.on_error == SKIP:
             logged[f"{part.name}/counted"] = float(outcome.counted)
         if part.on_error != STOP:
             logged[f"{part.name}/errors"] = float(bool(outcome.error))
@@ -306,6 +314,7 @@ def _load_part(item: Mapping[str, Any], settings: Settings) -> Part:
         on_error=on_error if on_error in (STOP, SKIP) else float(on_error),
         where=where,
         call=call,
+        sources=frozenset(item["sources"]) if item.get("sources") else None,
         gate=Gate(gate["part"], float(gate.get("at_least", 1.0))) if gate else None,
         bounds=item.get("range"),
         shape=shaped,
