@@ -70,9 +70,9 @@ def plan_rows(
 ) -> tuple[RowPlan | None, list[Diagnostic]]:
     """Check the rows that `experiment` names and count them. None when there is no point in going on.
 
-    With `needs_expected`, rows without an expected answer are a problem, else those of `expected_sources`. `rows` says what may be done to know: how many
-    rows a pipeline leaves is known when it has run, so with `build` its rows are built, in the cache, and with `ask` a
-    teacher is asked for what they need.
+    With `needs_expected`, rows without an expected answer are a problem, else those of `expected_sources`. `rows` says
+    what may be done to know: how many rows a pipeline leaves is known when it has run, so with `build` its rows are
+    built, in the cache, and with `ask` a teacher is asked for what they need.
     """
     compared = () if needs_expected else tuple(sorted(expected_sources))
     request = request_rows(experiment, document)

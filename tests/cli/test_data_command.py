@@ -90,13 +90,15 @@ def test_stats_count_every_row(cli: Any, spec: Path) -> None:
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     train = content["splits"]["train"]
-    assert train["rows"] == 9 and train["sources"] == {"rows": {"rows": 9, "with_expected": 9}}
+    assert train["rows"] == 9 and train["sources"] == {
+        "rows": {"rows": 9, "with_expected": 9, "rewards": ["right"]}
+    }
     assert train["messages"] == {"2": 9} and content["rewards"] == ["right"]
     lengths = train["lengths"]
     assert lengths["unit"] == "tokens" and sum(count for _, _, count in lengths["bins"]) == lengths["measured"] == 9
     assert lengths["least"] <= lengths["median"] <= lengths["p90"] <= lengths["p99"] <= lengths["most"]
     text = cli("data", "stats", spec).stdout
-    assert "rows: 9 rows, 100.0% with an expected answer" in text and "prompt tokens: least" in text
+    assert "rows: 9 rows, 100.0% with an expected answer, scored by right" in text and "prompt tokens: least" in text
 
 
 def test_a_teacher_is_asked_by_build_alone(cli: Any, spec: Path, tmp_path: Path) -> None:
