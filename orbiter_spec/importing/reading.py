@@ -125,7 +125,7 @@ def _read_script(text: Text, environ: Mapping[str, str], launch: int | None) -> 
         return _refused("ORB653", f"there is no launch {launch}", f"there are {len(script.launches)}", text)
     chosen = script.launches[(launch or 1) - 1]
     read = _read_launch(chosen, text)
-    read.diagnostics += _traps(script, text)
+    read.diagnostics += _traps(script, chosen, text)
     if text.lines[0].startswith("#!") and "zsh" in text.lines[0]:
         message = "a zsh script is read as bash: word splitting and array indices may differ"
         read.diagnostics.append(Diagnostic("ORB652", message, text.place(1), severity=Severity.WARNING))
@@ -174,9 +174,11 @@ def _flag(read: Read, name: str, value: str) -> None:
         read.config_name = value.removesuffix(".yaml")
 
 
-def _traps(script: Script, text: Text) -> Iterator[Diagnostic]:
+def _traps(script: Script, launch: Launch, text: Text) -> Iterator[Diagnostic]:
+    """What could not be known; not a substitution that the launch has no use for, as the folder of the script."""
+    used = script.buried.union(*(argument.unknown for argument in launch.arguments))
     for trap in script.traps:
-        if trap.what in TRAPS:
+        if trap.what in TRAPS and (trap.what != "substitution" or trap.text in used):
             yield Diagnostic(
                 "ORB655",
                 f"{trap.text}: {TRAPS[trap.what]}",

@@ -34,7 +34,8 @@ class Launch:
 
 @dataclass
 class Script:
-    """What following a script found."""
+    """What following a script found; `buried` names what could not be known in texts that another shell was given."""
 
     launches: list[Launch] = field(default_factory=list)
     traps: list[Trap] = field(default_factory=list)
+    buried: set[str] = field(default_factory=set)

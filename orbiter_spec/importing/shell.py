@@ -160,7 +160,8 @@ class _Follower:
         elif len(words) > 3 and names[2] == "in":
             first = self.expander.expand(words[3])
             if self.variables.get(names[1]) is None:
-                self.variables.put(names[1], first[0].text if first else "", (), line=words[0].line)
+                value = first[0] if first else Argument("", words[0].line)
+                self.variables.put(names[1], value.text, value.unknown, line=words[0].line)
             if len(words) > 4:
                 self.script.traps.append(Trap(words[0].line, "loop", f"{names[1]} takes its first value only"))
 
@@ -189,6 +190,7 @@ class _Follower:
             return
         for argument in arguments[1:]:
             if re.search(r"\s", argument.text) and MAIN.search(argument.text):
+                self.script.buried |= set(argument.unknown)
                 self.run(Scanner(argument.text, argument.line).commands())
         for body in command.bodies:
             self.run(Scanner(body.text, body.line).commands())

@@ -88,10 +88,10 @@ def step_of(folder: RunFolder) -> int:
     return status.step if status else 0
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1000)
 def test_a_killed_run_goes_on_from_its_checkpoint(quickstart: RunFolder, capsys) -> None:
     launcher = start(quickstart)
-    wait_for(lambda: step_of(quickstart) >= 3, 180)
+    wait_for(lambda: step_of(quickstart) >= 3, 480)
     traces = Traces.of(quickstart)
     os.kill(driver_of(quickstart), signal.SIGKILL)
     shown, _ = launcher.communicate(timeout=60)
@@ -118,10 +118,10 @@ def test_a_killed_run_goes_on_from_its_checkpoint(quickstart: RunFolder, capsys)
     assert not (quickstart.compiled / "outputs").exists()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(700)
 def test_ctrl_c_leaves_nothing_behind(quickstart: RunFolder) -> None:
     launcher = start(quickstart)
-    wait_for(lambda: step_of(quickstart) >= 1, 180)
+    wait_for(lambda: step_of(quickstart) >= 1, 480)
     traces = Traces.of(quickstart)
     launcher.send_signal(signal.SIGINT)
     shown, _ = launcher.communicate(timeout=60)
@@ -132,13 +132,13 @@ def test_ctrl_c_leaves_nothing_behind(quickstart: RunFolder) -> None:
     assert (status.state, status.reason) == (State.INTERRUPTED, "stopped by SIGINT")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(700)
 def test_a_ray_that_is_too_small_is_ended_with_the_reason(quickstart: RunFolder) -> None:
     (quickstart.compiled / "resource_pools.yaml").unlink()
     outcome = run_local(
         quickstart,
         overrides=["ray_kwargs.ray_init.num_cpus=3"],
-        timeouts=Timeouts(pending_seconds=15, silence_seconds=150),
+        timeouts=Timeouts(pending_seconds=15, silence_seconds=500),
     )
     assert outcome.state is State.FAILED
     assert "Ray could not place" in (outcome.reason or "")
