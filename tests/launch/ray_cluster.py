@@ -25,7 +25,9 @@ from orbiter_spec.launch.processes import descendants
 
 RAY = Path(sys.executable).with_name("ray")
 STORE_BYTES = 200 << 20
-START_SECONDS = 180
+SOCKETS = ("plasma-store", "raylet")
+"""Named by us: of two nodes that start together in one folder, Ray gives both the same names, and one dies of it."""
+START_SECONDS = 300
 """Usually ten; on two cores that others use as well, a node may take minutes."""
 
 
@@ -46,7 +48,7 @@ class RayCluster:
     store_bytes: int = STORE_BYTES
     folder: Path = field(default_factory=Path)
     nodes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    seen: set[int] = field(default_factory=set)
+    started: int = 0
 
     def __enter__(self) -> RayCluster:
         self.folder = Path(tempfile.mkdtemp(prefix="orc-", dir="/tmp"))
@@ -83,7 +85,9 @@ class RayCluster:
             f"--num-cpus={size.cpus}", f"--num-gpus={size.gpus}", f"--object-store-memory={self.store_bytes}",
             "--min-worker-port=0", "--max-worker-port=0", "--disable-usage-stats",
             f"--dashboard-agent-listen-port={free_port()}",
+            *(f"--{name}-socket-name={self.folder / name[:1]}-{number}-{self.started}" for name in SOCKETS),
         ]  # fmt: skip
+        self.started += 1
         if number == 0:
             command += ["--head", f"--port={self.port}", f"--temp-dir={self.folder}", "--include-dashboard=true"]
             command += [
@@ -97,6 +101,8 @@ class RayCluster:
         environment |= {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_prestart_worker_first_driver": "0"}
         environment |= {"RAY_raylet_start_wait_time_s": str(START_SECONDS)}
         environment |= {"RAY_RUNTIME_ENV_TEMPORARY_REFERENCE_EXPIRATION_S": "30", **self.environment}
+        # Left open, the head takes a token from ~/.ray where there is one, and nodes that join do not: they are refused.
+        environment.setdefault("RAY_AUTH_MODE", "disabled")
         environment["PATH"] = f"{RAY.parent}{os.pathsep}{os.environ['PATH']}"
         for name in ("RAY_ADDRESS", "RAY_TMPDIR"):
             environment.pop(name, None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -75,6 +76,27 @@ def test_shell_launchers_are_shell_and_say_every_value_whole(two_nodes: RunFolde
     assert "--num-gpus=8" in rendered.text
     assert "gather 2\n" in rendered.text
     assert (two_nodes.path / "parcel" / "verl.yaml").is_file()
+
+
+@pytest.mark.parametrize("kind", ["slurm", "shell", "skypilot"])
+def test_every_node_uses_the_token_that_the_head_would_take(two_nodes: RunFolder, kind: str, tmp_path: Path) -> None:
+    text = render(two_nodes, kind).text
+    lines = (documents(text)[0]["run"] if kind == "skypilot" else text).splitlines()
+    first = next(number for number, line in enumerate(lines) if "RAY_AUTH_TOKEN" in line)
+    assert first < next(number for number, line in enumerate(lines) if "ray start" in line)
+    program = "set -eu\n" + "\n".join(lines[first : first + 3]) + '\necho "${RAY_AUTH_MODE-left to Ray}"'
+
+    def mode(**variables: str) -> str:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), **variables}
+        done = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    assert mode() == "left to Ray"
+    assert mode(RAY_AUTH_TOKEN="x") == "token"
+    (tmp_path / "home" / ".ray").mkdir(parents=True)
+    (tmp_path / "home" / ".ray" / "auth_token").write_text("x", encoding="utf-8")
+    assert mode() == "token"
+    assert mode(RAY_AUTH_MODE="disabled") == "disabled"
 
 
 def test_slurm_options_are_slurms(two_nodes: RunFolder) -> None:
