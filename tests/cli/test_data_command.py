@@ -90,9 +90,7 @@ def test_stats_count_every_row(cli: Any, spec: Path) -> None:
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     train = content["splits"]["train"]
-    assert train["rows"] == 9 and train["sources"] == {
-        "rows": {"rows": 9, "with_expected": 9, "rewards": ["right"]}
-    }
+    assert train["rows"] == 9 and train["sources"] == {"rows": {"rows": 9, "with_expected": 9, "rewards": ["right"]}}
     assert train["messages"] == {"2": 9} and content["rewards"] == ["right"]
     lengths = train["lengths"]
     assert lengths["unit"] == "tokens" and sum(count for _, _, count in lengths["bins"]) == lengths["measured"] == 9

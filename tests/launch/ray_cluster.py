@@ -101,7 +101,7 @@ class RayCluster:
         environment |= {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_prestart_worker_first_driver": "0"}
         environment |= {"RAY_raylet_start_wait_time_s": str(START_SECONDS)}
         environment |= {"RAY_RUNTIME_ENV_TEMPORARY_REFERENCE_EXPIRATION_S": "30", **self.environment}
-        # Left open, the head takes a token from ~/.ray where there is one, and nodes that join do not: they are refused.
+        # Left open, the head takes a token from ~/.ray where there is one, and nodes that join do not.
         environment.setdefault("RAY_AUTH_MODE", "disabled")
         environment["PATH"] = f"{RAY.parent}{os.pathsep}{os.environ['PATH']}"
         for name in ("RAY_ADDRESS", "RAY_TMPDIR"):
