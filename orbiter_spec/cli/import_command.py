@@ -46,8 +46,9 @@ def command(
         target = load_target(version)
     except KeyError:
         raise click.UsageError(f"there is no target {version}") from None
+    environ = {**os.environ, "PWD": os.getcwd()}
     imported = import_text(
-        _read(file), name=file, config_name=config_name, target=target, environ=os.environ, launch=launch
+        _read(file), name=file, config_name=config_name, target=target, environ=environ, launch=launch
     )
     if imported.spec_text is not None:
         imported.spec_text, refused = review(imported.spec_text)

@@ -1,7 +1,7 @@
 """Words to arguments: parameters, arrays, maps and arithmetic resolved; what cannot be known is noted with its line.
 
 A value that is not known becomes empty and carries a note, which travels through every variable it is put into.
-Nothing is executed: a command substitution is such a value, always.
+Nothing is executed: a command substitution is such a value, unless its answer follows from its words alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from orbiter_spec.importing.arithmetic import calculate
 from orbiter_spec.importing.expansions import halves, trim
 from orbiter_spec.importing.script import Argument, Script, Trap
+from orbiter_spec.importing.substitutions import NotKnownError, entered, output
 from orbiter_spec.importing.variables import NAME, Variables, in_order
 from orbiter_spec.importing.words import Piece, Scanner, Word
 
@@ -28,11 +29,15 @@ class _UnknownError(Exception):
 
 
 class Expander:
-    """Resolves words over the variables; `traps` of the script hold what could not be resolved."""
+    """Resolves words over the variables; `traps` of the script hold what could not be resolved.
 
-    def __init__(self, variables: Variables, script: Script) -> None:
+    `name` is the script's path as bash would be given it, None where there is no file.
+    """
+
+    def __init__(self, variables: Variables, script: Script, name: str | None = None) -> None:
         self.variables = variables
         self.script = script
+        self.name = name
         self.positional: list[Argument] = []
         self.unknown: list[str] = []
         self.line = 1
@@ -162,7 +167,7 @@ class Expander:
             return items
         start, length = bounds
         if positional:
-            items = [Argument("bash", self.line), *items]
+            items = [Argument(self.name or "bash", self.line), *items]
         start = max(start + len(items), 0) if start < 0 else start
         return items[start:] if length is None else items[start : start + max(length, 0)]
 
@@ -185,8 +190,48 @@ class Expander:
         if piece.kind == "arithmetic":
             value = self._number(piece.text)
             return "" if value is None else str(value)
-        self.tell("substitution", f"$({piece.text.strip()})")
-        return ""
+        return self._substituted(piece.text)
+
+    def _substituted(self, text: str) -> str:
+        """What a command substitution prints, where its words alone say that."""
+        unknown, line = self.unknown, self.line
+        try:
+            printed = self._printed(text)
+        except NotKnownError:
+            printed = None
+        self.unknown, self.line = unknown, line
+        if printed is None:
+            self.tell("substitution", f"$({text.strip()})")
+        return printed or ""
+
+    def _printed(self, text: str) -> str:
+        folder, printed, before = self.folder, list[str](), ""
+        for command in Scanner(text, self.line).commands():
+            skipped, before = before == "||", command.end
+            if command.end not in ("", "&&", "||", ";", "\n"):
+                raise NotKnownError(command.end)
+            if skipped:
+                continue
+            arguments = [argument for word in command.words for argument in self.expand(word)]
+            if not arguments or any(argument.unknown for argument in arguments):
+                raise NotKnownError(text)
+            words = [argument.text for argument in arguments]
+            if words[0] == "cd":
+                folder = self.entered(words[1:], folder)
+            else:
+                printed.append(output(words, folder))
+        return "\n".join(printed).rstrip("\n")
+
+    @property
+    def folder(self) -> str | None:
+        """Where the shell stands; None where that is not known."""
+        found = self.variables.get("PWD")
+        return None if found is None or found.unknown else found.value
+
+    def entered(self, words: Sequence[str], folder: str | None) -> str:
+        """Where `cd` leads. Raises NotKnownError where that is not known."""
+        home = self.variables.get("HOME")
+        return entered(words, folder, None if home is None or home.unknown else home.value)
 
     def _number(self, text: str) -> int | None:
         try:
@@ -227,6 +272,8 @@ class Expander:
         """One value, its notes taken over; None where it is not set."""
         if name == "#":
             return str(len(self.positional))
+        if name == "0":
+            return self.name
         if name in ALL:
             return self._joined(self.positional, name) if self.positional else None
         if name.isdigit():

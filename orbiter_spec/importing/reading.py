@@ -111,7 +111,7 @@ def _refused(identifier: str, message: str, advice: str, text: Text) -> Read:
 def _read_script(text: Text, environ: Mapping[str, str], launch: int | None) -> Read:
     prompt = re.sub(r"^(\s*)[$%>] (?=\S)", r"\1  ", text.text)
     try:
-        script = follow(prompt, environ)
+        script = follow(prompt, environ, None if text.name == "-" else text.name)
     except RecursionError:
         return _refused("ORB651", "expansions nested too deep to follow", "paste the launch command itself", text)
     if not script.launches:

@@ -1,8 +1,8 @@
 """A launch script followed as far as values go: assignments, defaults, arrays, `$@`. Nothing is ever executed.
 
-What only a running shell could know (command substitution, what a command answers) is reported with its line: a value
-that cannot be known becomes empty, and of two branches that nobody can choose from the first assignment stands. Tests
-of values are decided, functions are followed where they are called, and so is what another shell is given to run.
+What only a running shell could know (most command substitutions, what a command answers) is reported with its line: a
+value that cannot be known becomes empty, and of two branches that nobody can choose from the first assignment stands.
+Tests of values are decided, functions are followed where they are called, and so is what another shell is given to run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from orbiter_spec.importing.branches import TESTS, Branches, truth
 from orbiter_spec.importing.declarations import DECLARATIONS, READERS, Assignment, Declarations, assignment
 from orbiter_spec.importing.expander import Expander
 from orbiter_spec.importing.script import Argument, Launch, Script, Trap
-from orbiter_spec.importing.variables import Variables
+from orbiter_spec.importing.substitutions import NotKnownError
+from orbiter_spec.importing.variables import Variable, Variables
 from orbiter_spec.importing.words import ARITHMETIC, Body, Command, Scanner, Word, function_at, scan
 
 ENTRY = re.compile(r"(?:^|[./\\])(main_[a-z_]*|[a-z_]*sft[a-z_]*trainer[a-z_]*)(?:\.py)?$")
@@ -27,22 +28,25 @@ MAIN = re.compile(r"\bmain_[a-z_]+")
 MOST_STEPS = 200_000
 
 
-def follow(text: str, environ: Mapping[str, str]) -> Script:
-    """Every launch of the script; `environ` stands for the shell's environment.
+def follow(text: str, environ: Mapping[str, str], name: str | None = None) -> Script:
+    """Every launch of the script; `environ` stands for the shell's environment, `name` for the script's path.
 
     Raises RecursionError for a script whose functions call each other without an end.
     """
-    follower = _Follower(environ)
+    follower = _Follower(environ, name)
     follower.run(scan(text))
     follower.look_elsewhere()
     return follower.script
 
 
 class _Follower:
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], name: str | None) -> None:
         self.script = Script()
         self.variables = Variables(environ)
-        self.expander = Expander(self.variables, self.script)
+        if name is not None:
+            self.variables.put_items("BASH_SOURCE", {0: Argument(name, 1)})
+        self.expander = Expander(self.variables, self.script, name)
+        self.left: list[Variable | None] = []
         self.branches = Branches()
         self.declarations = Declarations(self.expander, self.branches)
         self.functions: dict[str, list[Command]] = {}
@@ -83,6 +87,25 @@ class _Follower:
             self.branches.done(self._simple(words, command), command.end)
         else:
             self.branches.passed(command.end)
+        self._subshell(command.end)
+
+    def _subshell(self, end: str) -> None:
+        """A folder that `( cd X; ... )` enters is left at its end."""
+        if end == "(":
+            self.left.append(self.variables.get("PWD"))
+        elif end == ")" and self.left:
+            self.variables.known["PWD"] = self.left.pop() or Variable()
+
+    def _enter(self, arguments: list[Argument]) -> None:
+        """`cd`: where the shell stands from here on; not known where it may not run, or leads nobody knows where."""
+        unknown = tuple(name for argument in arguments for name in argument.unknown)
+        try:
+            if self.branches.doubtful or self.branches.operator == "||" or unknown:
+                raise NotKnownError("cd")
+            folder = self.expander.entered([argument.text for argument in arguments], self.expander.folder)
+        except NotKnownError:
+            folder, unknown = "", unknown or ("PWD",)
+        self.variables.put("PWD", folder, unknown, line=self.expander.line)
 
     def _simple(self, words: list[Word], command: Command) -> bool | None:
         """Follow a command without keywords; whether it succeeds, where that is known."""
@@ -118,6 +141,8 @@ class _Follower:
         elif name == "shift":
             count = words[1].plain if len(words) > 1 else "1"
             self.expander.positional = self.expander.positional[int(count) if count.isdecimal() else 1 :]
+        elif name in ("cd", "pushd"):
+            self._enter([argument for word in words[1:] for argument in self.expander.expand(word)])
         elif name in self.functions:
             self._call(name, [argument for word in words[1:] for argument in self.expander.expand(word)])
         else:

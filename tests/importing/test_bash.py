@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -77,6 +78,64 @@ SCRIPTS = (
 def test_as_bash_has_it(script: str) -> None:
     text = script.format(*[LAUNCH] * 4)
     assert ours(text) == of_bash(text)
+
+
+PLACES = (
+    'HERE="$(cd "$(dirname "${{BASH_SOURCE[0]}}")" && pwd)"\n{} a="$HERE/data" b=$(basename "$HERE")',
+    'ROOT=$(cd "$(dirname "${{BASH_SOURCE[0]:-$0}}")/.." >/dev/null 2>&1 && pwd)\n{} a=$ROOT',
+    "HERE=`dirname $0`\n{} a=$HERE b=$(realpath $HERE) c=$(dirname $(readlink -f $0)) d=$(basename $0 .sh)",
+    'cd "$(dirname "$0")"\n{} a=$PWD b=$(pwd) c=$(realpath ..) d="$(cd ..; pwd)" e=$PWD',
+    "(cd scripts/deep && pwd)\n{} a=$(pwd) b=$OTHER",
+    "cd scripts || exit 1\ncd deep/../deep\n{} a=$(pwd)",
+    "cd\n{} a=$(pwd) b=$(cd $PWD/; pwd)",
+    'N=$(basename "/m/Qwen2.5 7B/")\n{} "a=$N" b=$(dirname /a) c=$(dirname a) d=$(dirname /a/b//) e=$(basename /)',
+    'X=$(echo "a  b" c)\n{} a="$X" b=$X c=$(printf "%s" x) d=$(printf "%s/%s\\n" p q) e=$(echo)',
+    "A=($(echo 1 2 3))\n{} a=${{A[1]}} n=${{#A[@]}} b=$(basename a.tar.gz .gz) c=$(basename .gz .gz)",
+    'ROOT=${{ROOT:-$(realpath "$(dirname "$0")/../..")}}\n{} a=$ROOT "${{@:0}}"',
+)
+
+
+@pytest.mark.parametrize("script", PLACES)
+def test_a_script_finds_its_own_folder_as_in_bash(tmp_path: Path, script: str) -> None:
+    text = script.format(*[LAUNCH] * 2)
+    (tmp_path / "scripts/deep").mkdir(parents=True)
+    file = tmp_path / "scripts/run.sh"
+    file.write_text(FAKE + text, encoding="utf-8")
+    environment = {"HOME": str(tmp_path / "scripts"), "PATH": os.environ["PATH"], "PWD": str(tmp_path)}
+    done = subprocess.run(
+        [BASH or "bash", "scripts/run.sh"], capture_output=True, text=True, timeout=20, env=environment, cwd=tmp_path
+    )
+    found = follow(text, environment, "scripts/run.sh")
+    shown = [argument.text for launch in found.launches for argument in launch.arguments]
+    assert shown == re.sub(r"\A/[^\0]*\n", "", done.stdout).split("\0")[:-1]
+    assert not any(
+        argument.unknown for launch in found.launches for argument in launch.arguments if argument.text != "b="
+    )
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "date +%s",
+        "pwd | tr / _",
+        "cd nowhere $X && pwd",
+        "ls",
+        "dirname",
+        "dirname a b",
+        "echo -e 'a\\n'",
+        "cat <(pwd)",
+    ],
+)
+def test_an_answer_that_takes_a_shell_is_not_known(inner: str) -> None:
+    found = follow(f"{LAUNCH} a=$({inner})", {"PWD": "/work", "HOME": "/"}, "run.sh")
+    assert [trap.what for trap in found.traps if trap.what == "substitution"]
+    assert found.launches[0].arguments[0].unknown
+
+
+def test_a_folder_that_may_not_be_entered_is_not_known() -> None:
+    script = f'if [ -d data ]; then\n  cd data\nfi\n{LAUNCH} a=$(pwd) b="$PWD"'
+    found = follow(script, {"PWD": "/work"}, "run.sh")
+    assert all(argument.unknown for argument in found.launches[0].arguments)
 
 
 numbers = st.integers(0, 99).map(str) | st.sampled_from(["N", "M", "0x1F", "017", "2#101", "A[1]", "A[N>4]"])
