@@ -38,7 +38,7 @@ def command(
 
     Nothing in FILE is executed. Variables that it leaves open are taken from the environment, as a shell would.
     """
-    from orbiter_spec.cli.import_review import review
+    from orbiter_spec.cli.import_review import refused, review
     from orbiter_spec.importing import import_text
     from orbiter_spec.lower.target import load_target
 
@@ -47,12 +47,11 @@ def command(
     except KeyError:
         raise click.UsageError(f"there is no target {version}") from None
     environ = {**os.environ, "PWD": os.getcwd()}
-    imported = import_text(
-        _read(file), name=file, config_name=config_name, target=target, environ=environ, launch=launch
-    )
+    text = _read(file)
+    imported = import_text(text, name=file, config_name=config_name, target=target, environ=environ, launch=launch)
     if imported.spec_text is not None:
-        imported.spec_text, refused = review(imported.spec_text)
-        imported.diagnostics = (*imported.diagnostics, *refused)
+        imported.spec_text, warnings = review(imported.spec_text)
+        imported.diagnostics = (*imported.diagnostics, *(warnings or refused(imported, text, file)))
     print_report(imported.report, style)
     if imported.spec_text is None:
         stop(Exit.SPEC)
@@ -74,8 +73,11 @@ def _read(file: str) -> str:
 
 
 def _write(output: Path, text: str) -> None:
+    from orbiter_spec.data.atomic import replacing
+
     try:
-        output.write_text(text, encoding="utf-8")
+        with replacing(output) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror or error}") from None
     click.echo(f"{output}: {len(text.splitlines())} lines", err=True)

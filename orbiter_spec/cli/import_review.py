@@ -9,8 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Severity
+from orbiter_spec.importing.imported import Imported
 
 REASON = "as in the run; look here"
+
+
+def refused(imported: Imported, text: str, name: str) -> list[Diagnostic]:
+    """What verl refuses of the run as it is written, at the lines of `text`, which was imported; as warnings."""
+    from orbiter_spec.importing.reading import Text
+    from orbiter_spec.lower.checks import run_checks
+
+    source = Text(text, name)
+
+    def place(key: str) -> Place | None:
+        line = imported.lines.get(key)
+        return None if line is None else source.place(line, key)
+
+    found = run_checks(imported.original, place)
+    return [replace(finding, severity=Severity.WARNING) for finding in found if finding.severity is Severity.ERROR]
 
 
 def review(text: str) -> tuple[str, list[Diagnostic]]:

@@ -24,7 +24,7 @@ class Imported:
 
     `spec_text` is None when nothing could be imported. `original` and `left` are the run's configuration leaf by leaf
     and what the spec does not give (nothing, unless there is a finding about it). `fields` and `hatch` are the spec's
-    content; `explicit` counts the overrides that were read.
+    content; `explicit` counts the overrides that were read, and `lines` says where a key was written.
     """
 
     spec_text: str | None
@@ -36,6 +36,7 @@ class Imported:
     hatch: Mapping[str, Any] = field(default_factory=dict)
     left: tuple[Difference, ...] = ()
     explicit: int = 0
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def report(self) -> Report:
@@ -98,6 +99,7 @@ def _fitted(
         candidate.hatch,
         tuple(left),
         settled.count,
+        settled.lines,
     )
 
 

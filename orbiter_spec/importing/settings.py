@@ -9,7 +9,16 @@ from typing import Any
 
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
 from orbiter_spec.importing.reading import Line, Read, Text
-from orbiter_spec.importing.stale import DOUBTS, ENGINES, change_of, known_until, matching, moved
+from orbiter_spec.importing.stale import (
+    DOUBTS,
+    ENGINES,
+    NEEDED,
+    VALUES,
+    change_of,
+    known_until,
+    matching,
+    moved,
+)
 from orbiter_spec.lower.compose import REMOVED
 from orbiter_spec.lower.overrides import Override, OverrideError, parse_override
 from orbiter_spec.lower.target import Target
@@ -50,7 +59,18 @@ def settle(read: Read, text: Text, target: Target, config_name: str | None) -> S
         _from_yaml(read.settings, target, settled, text)
     else:
         _from_overrides(read.overrides, target, settled, text)
+    if read.settings is None and not any(found.id == "ORB660" for found in settled.diagnostics):
+        _needed(target, settled, text)
     return settled
+
+
+def _needed(target: Target, settled: Settings, text: Text) -> None:
+    """What older releases had a default for and verl asks for today."""
+    for key, value in NEEDED.items():
+        if key not in settled.values and _default(target, settled.engine, key) == "???":
+            settled.values[key] = value
+            message = f"{key} has no default any more: {value} is taken, as older releases did"
+            settled.diagnostics.append(Diagnostic("ORB657", message, text.place(1), severity=Severity.NOTE))
 
 
 def _likely_engine(lines: list[Line], target: Target) -> str:
@@ -143,15 +163,23 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
         change = change_of(key)
         if change is not None:
             to = moved(change, key)
+            if to is not None and to != "model_engine" and not target.accepts(settled.engine, to):
+                settled.diagnostics.append(_unknown(key, override, target, settled, line, text))
+                return
             settled.diagnostics.append(_changed(key, to, change.why, line, text))
             if to is None or to == "model_engine":
                 return
             key, value = to, change.value(value)
+            for other, needed in change.also:
+                settled.values.setdefault(other, needed)
         elif override.force and follows(target, settled.engine, key):
             pass
-        elif not (override.add and target.accepts(settled.engine, key)):
+        elif not target.accepts(settled.engine, key):
             settled.diagnostics.append(_unknown(key, override, target, settled, line, text))
             return
+        elif not override.add:
+            message, place = f"{key} adds a key, and Hydra wants a + before it", text.place(line.line, line.text)
+            settled.diagnostics.append(Diagnostic("ORB657", message, place, severity=Severity.WARNING))
     elif override.add and not override.force and not _is_section(target, settled.engine, key):
         message = f"+{key} adds a key that is there; the + is left out"
         place = text.place(line.line, line.text)
@@ -162,8 +190,18 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
         settled.diagnostics.append(Diagnostic("ORB661", message, place, help="correct the value"))
         return
     settled.values.pop(key, None)
-    settled.values[key] = value
+    settled.values[key] = _current(key, value, line, settled, text)
     settled.lines[key] = line.line
+
+
+def _current(key: str, value: Any, line: Line, settled: Settings, text: Text) -> Any:
+    """`value` in today's words, a change told."""
+    known = VALUES.get(key, {})
+    if not isinstance(value, str) or value not in known:
+        return value
+    message = f"{key}: {value} is now {known[value]}"
+    settled.diagnostics.append(Diagnostic("ORB657", message, text.place(line.line, value), severity=Severity.NOTE))
+    return known[value]
 
 
 def follows(target: Target, engine: str, key: str) -> bool:

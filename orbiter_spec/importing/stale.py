@@ -19,12 +19,16 @@ ENGINES = ("dp", "megatron", "veomni", "torchtitan")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one key: `to` is None where nothing takes its place, `value` puts an old value in new words."""
+    """What became of one key: `to` is None where nothing takes its place, `value` puts an old value in new words.
+
+    `also` holds what the new key needs beside it, for as long as the run does not say otherwise.
+    """
 
     key: str
     why: str
     to: str | None = None
     value: Callable[[Any], Any] = lambda value: value
+    also: tuple[tuple[str, Any], ...] = ()
 
 
 def _first_steps(count: Any) -> Any:
@@ -32,13 +36,67 @@ def _first_steps(count: Any) -> Any:
     return list(range(1, count + 1)) if isinstance(count, int) and count < FIRST_STEPS else count
 
 
+def _level(value: Any) -> Any:
+    """`rollout_is: True` said that ratios count, and counted them by token."""
+    return {True: "token", False: None}.get(value, value) if isinstance(value, bool) else value
+
+
 FIRST_STEPS = 10_000
+CORRECTION = "algorithm.rollout_correction"
 ROLES = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")
 SKIP = "actor_rollout_ref.rollout.skip"
 MOVED_SKIP = "answers are reused by a skip manager, a section at the root"
 
 
 CHANGES: tuple[Change, ...] = (
+    *(
+        Change(f"{home}.grad_offload", "param_offload moves gradients too")
+        for home in (
+            "actor_rollout_ref.actor.fsdp_config",
+            "actor_rollout_ref.ref.fsdp_config",
+            "critic.model.fsdp_config",
+            "critic.fsdp",
+        )
+    ),
+    *(
+        Change(f"{home}.checkpoint.contents", "what is saved and what is loaded are two lists", to)
+        for home in ("actor_rollout_ref.actor", "critic")
+        for to in (f"{home}.checkpoint.save_contents",)
+    ),
+    Change(
+        "actor_rollout_ref.actor.use_token_level_loss",
+        "how a loss is put together has a name",
+        "actor_rollout_ref.actor.loss_agg_mode",
+        lambda value: "token-mean" if value else "seq-mean-token-mean",
+    ),
+    Change(
+        "trainer.remove_previous_ckpt_in_save",
+        "checkpoints that are kept are counted, the critic's by trainer.max_critic_ckpt_to_keep",
+        "trainer.max_actor_ckpt_to_keep",
+        lambda value: 1 if value else None,
+    ),
+    Change("trainer.val_generations_to_log_to_wandb", "every logger shows them", "trainer.log_val_generations"),
+    Change(
+        "actor_rollout_ref.rollout.multi_turn.enable_tokenization_sanity_check",
+        "the check has degrees",
+        "actor_rollout_ref.rollout.multi_turn.tokenization_sanity_check_mode",
+        lambda value: "strict" if value else "disable",
+    ),
+    Change("ray_init.num_cpus", "what Ray is started with has a section", "ray_kwargs.ray_init.num_cpus"),
+    Change("ray_init.timeline_json_file", "what Ray is started with has a section", "ray_kwargs.timeline_json_file"),
+    Change(
+        "actor_rollout_ref.actor.tis_imp_ratio_cap",
+        "rollout correction has a section of its own; the ratio counts by token",
+        f"{CORRECTION}.rollout_is_threshold",
+        also=((f"{CORRECTION}.rollout_is", "token"),),
+    ),
+    Change(
+        "reward_model.overlong_buffer.*",
+        "the dapo manager takes it as an argument; algorithm.overlong says it",
+        "reward.reward_kwargs.overlong_buffer_cfg.*",
+    ),
+    Change("reward_model.use_reward_loop", "rewards always go through the reward loop"),
+    Change("actor_rollout_ref.rollout.micro_batch_size", "only the engine hf read it, which is gone"),
     *(Change(f"{home}.megatron.grad_offload", "param_offload moves gradients too") for home in ROLES),
     *(Change(f"{home}.load_weight", "no worker read it: weights are always loaded") for home in ROLES),
     *(Change(f"{home}.checkpoint.mbridge_config", "only Megatron's checkpoints have it") for home in ROLES),
@@ -91,22 +149,13 @@ CHANGES: tuple[Change, ...] = (
         "profiling has a section of its own",
         "global_profiler.profile_continuous_steps",
     ),
-    Change(
-        "algorithm.rollout_is", "rollout correction has a section of its own", "algorithm.rollout_correction.rollout_is"
+    Change("algorithm.rollout_is", "rollout correction has a section of its own", f"{CORRECTION}.rollout_is", _level),
+    *(
+        Change(f"algorithm.{name}", "rollout correction has a section of its own", f"{CORRECTION}.{name}")
+        for name in ("rollout_is_threshold", "rollout_rs", "rollout_rs_threshold")
     ),
-    Change(
-        "algorithm.rollout_is_threshold",
-        "rollout correction has a section of its own",
-        "algorithm.rollout_correction.rollout_is_threshold",
-    ),
-    Change(
-        "algorithm.rollout_rs", "rollout correction has a section of its own", "algorithm.rollout_correction.rollout_rs"
-    ),
-    Change(
-        "algorithm.rollout_rs_threshold",
-        "rollout correction has a section of its own",
-        "algorithm.rollout_correction.rollout_rs_threshold",
-    ),
+    Change("algorithm.rollout_is_level", f"{CORRECTION}.rollout_is names the level: token or sequence"),
+    Change("algorithm.rollout_is_mode", f"{CORRECTION} truncates with rollout_is and masks with rollout_rs"),
     Change(
         "actor_rollout_ref.actor.optim.warmup_style",
         "the schedule has one name",
@@ -125,6 +174,20 @@ CHANGES: tuple[Change, ...] = (
     Change("actor_rollout_ref.rollout.use_fire_sampling", "the option was taken out"),
     Change("actor_rollout_ref.model.enable_liger", "renamed", "actor_rollout_ref.model.use_liger"),
 )
+
+
+FORMATS = "actor_rollout_ref.rollout.load_format"
+VALUES: Mapping[str, Mapping[Any, Any]] = {
+    FORMATS: {
+        **dict.fromkeys(("dummy_dtensor", "dummy_hf", "dummy_megatron"), "dummy"),
+        **dict.fromkeys(("dtensor", "hf", "megatron"), "auto"),
+    },
+    "actor_rollout_ref.rollout.mode": {"sync": "async"},
+}
+"""Values of older releases that verl or its engine refuses today, each with the one that took its place."""
+
+NEEDED: Mapping[str, Any] = {"actor_rollout_ref.rollout.name": "vllm"}
+"""Keys that had a default once and have none today, with that default."""
 
 
 @dataclass(frozen=True, slots=True)

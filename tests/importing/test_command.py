@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from orbiter_spec.cli.import_command import command
@@ -87,3 +88,21 @@ def test_what_a_rule_refuses_compiles_with_a_comment(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "# orbiter: ignore[ORB" in spec.read_text()
     assert check(spec).report.ok
+
+
+def test_what_verl_refuses_is_said_at_its_line_of_the_script(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    path.write_text(path.read_text().replace("rollout.n=8", "rollout.n=8 \\\n  trainer.resume_mode=always"))
+    result = CliRunner().invoke(command, [str(path)])
+    number = next(at for at, line in enumerate(path.read_text().splitlines(), 1) if "resume_mode" in line)
+    assert "warning[ORB614]" in result.output
+    assert f"run.sh:{number}:3" in result.output
+
+
+def test_a_script_in_another_folder_finds_its_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = script(tmp_path)
+    there = '"$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"'
+    path.write_text(path.read_text().replace(str(tmp_path), there))
+    monkeypatch.chdir(tmp_path.parent)
+    result = CliRunner().invoke(command, [f"{tmp_path.name}/run.sh"])
+    assert f"train: {tmp_path}/train.parquet" in result.output

@@ -9,6 +9,7 @@ from orbiter_spec.importing.stale import CHANGES, ENGINES, SKIP, change_of, move
 from orbiter_spec.lower.target import TARGET_VERSIONS, load_target
 from tests.importing.helpers import BASE, TARGET, ids, imported
 
+CAP = "actor_rollout_ref.actor.tis_imp_ratio_cap"
 MEGATRON = ("model_engine=megatron", *BASE)
 
 
@@ -26,6 +27,65 @@ def test_a_key_that_moved_keeps_its_value() -> None:
     assert found.original["actor_rollout_ref.actor.tau_pos"] == 0.7
     assert found.fields["algorithm.loss.tau_positive"] == 0.7
     assert ids(found) == ["ORB657"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("actor_rollout_ref.actor.use_token_level_loss=True", {"actor_rollout_ref.actor.loss_agg_mode": "token-mean"}),
+        ("trainer.remove_previous_ckpt_in_save=True", {"trainer.max_actor_ckpt_to_keep": 1}),
+        ("trainer.remove_previous_ckpt_in_save=False", {"trainer.max_actor_ckpt_to_keep": None}),
+        ("trainer.val_generations_to_log_to_wandb=7", {"trainer.log_val_generations": 7}),
+        (
+            "actor_rollout_ref.rollout.multi_turn.enable_tokenization_sanity_check=False",
+            {"actor_rollout_ref.rollout.multi_turn.tokenization_sanity_check_mode": "disable"},
+        ),
+        ("critic.checkpoint.contents=[model]", {"critic.checkpoint.save_contents": ["model"]}),
+        ("ray_init.num_cpus=8", {"ray_kwargs.ray_init.num_cpus": 8}),
+        (
+            "+actor_rollout_ref.actor.tis_imp_ratio_cap=2",
+            {
+                "algorithm.rollout_correction.rollout_is": "token",
+                "algorithm.rollout_correction.rollout_is_threshold": 2,
+            },
+        ),
+        ("algorithm.rollout_is=True", {"algorithm.rollout_correction.rollout_is": "token"}),
+        ("algorithm.rollout_is=False", {"algorithm.rollout_correction.rollout_is": None}),
+        ("actor_rollout_ref.rollout.load_format=dummy_dtensor", {"actor_rollout_ref.rollout.load_format": "dummy"}),
+        ("actor_rollout_ref.rollout.mode=sync", {"actor_rollout_ref.rollout.mode": "async"}),
+        ("reward_model.overlong_buffer.len=64", {"reward.reward_kwargs.overlong_buffer_cfg.len": 64}),
+        (
+            "actor_rollout_ref.rollout.engine_kwargs.vllm.swap_space=4",
+            {"actor_rollout_ref.rollout.engine_kwargs.vllm.swap_space": 4},
+        ),
+    ],
+)
+def test_keys_of_the_first_releases_keep_their_meaning(old: str, new: dict[str, object]) -> None:
+    found = imported("\n".join((*BASE, old)))
+    assert {key: found.original[key] for key in new} == new
+    assert set(ids(found)) == {"ORB657"}
+    assert check_import(found, TARGET) == []
+
+
+def test_an_engine_that_older_releases_took_by_default_is_named() -> None:
+    found = imported("\n".join(line for line in BASE if "rollout.name" not in line))
+    assert found.original["actor_rollout_ref.rollout.name"] == "vllm"
+    assert ["vllm is taken" in problem.message for problem in found.diagnostics if problem.id == "ORB657"] == [True]
+
+
+def test_what_a_run_says_itself_stands_before_what_a_move_needs() -> None:
+    mode = "algorithm.rollout_correction.rollout_is"
+    for lines in ((f"{mode}=sequence", f"+{CAP}=2"), (f"+{CAP}=2", f"{mode}=sequence")):
+        assert imported("\n".join((*BASE, *lines))).original[mode] == "sequence"
+
+
+@pytest.mark.parametrize("home", ["actor_rollout_ref.actor.fsdp_config", "critic.model.fsdp_config", "critic.fsdp"])
+def test_a_moved_section_is_not_followed_into_keys_that_are_gone(home: str) -> None:
+    found = imported("\n".join((*BASE, f"{home}.grad_offload=False")))
+    assert ids(found) == ["ORB657"]
+    assert "is gone" in found.diagnostics[0].message
+    found = imported("\n".join((*BASE, "critic.model.fsdp_config.no_such_key=1")))
+    assert ids(found) == ["ORB658"]
 
 
 def test_the_engine_named_at_the_actor() -> None:
@@ -70,7 +130,8 @@ def test_what_composes_and_does_nothing() -> None:
 def test_moves_lead_to_keys_of_the_target() -> None:
     for change in CHANGES:
         to = moved(change, change.key.replace("*", "param_offload"))
-        assert to is None or to == "model_engine" or any(TARGET.has(engine, to) for engine in ENGINES), change
+        assert to is None or to == "model_engine" or any(TARGET.accepts(engine, to) for engine in ENGINES), change
+        assert all(TARGET.has("dp", key) for key, _ in change.also), change
 
 
 def _gone() -> list[tuple[str, str]]:

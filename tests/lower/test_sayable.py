@@ -89,7 +89,7 @@ def test_an_import_keeps_literal_text() -> None:
 
 
 def test_an_import_of_what_makes_no_configuration_points_at_its_line() -> None:
-    found = imported("trainer.nnodes=2\ntrainer.project_name='${no.such}'\nalgorithm.gamma=1.0\n")
+    found = imported("actor_rollout_ref.rollout.name=vllm\ntrainer.project_name='${no.such}'\nalgorithm.gamma=1.0\n")
     assert found.spec_text is None
     assert [(problem.id, problem.place and problem.place.line) for problem in found.diagnostics] == [("ORB661", 2)]
 
