@@ -35,7 +35,8 @@ HEAD = """\
 # Rehearsals of the examples
 
 Written by `python scripts/rehearse_all.py`: every file of `specs/`, each by `orbiter-spec rehearse FILE` through real
-verl on a machine with two cores and no GPU. Seconds are those of the whole command.
+verl on a machine with two cores and no GPU. Seconds are those of the whole command; where they are above 150, the
+machine had other work to do at the same time.
 
 In every rehearsal that passed verl trained two steps, validated before and after, saved a whole checkpoint and sent its
 weights to the rollout; rewards were tried on known answers, and the probabilities of rollout and trainer were compared.

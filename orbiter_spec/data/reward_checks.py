@@ -15,6 +15,7 @@ from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.read import Row, read_rows
 from orbiter_spec.data.request import Columns
 from orbiter_spec.data.rows import RowPlan
+from orbiter_spec.data.rubric_checks import check_rubric, check_rubric_columns
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS
@@ -179,7 +180,7 @@ def _check_judge(reward: Reward, rewards: Rewards, route: Route, document: Docum
         if any(word in name.lower().split("_") for word in SECRET_WORDS):
             yield _secret((*route, "body", name), document)
     if judge.rubric is not None:
-        yield from _check_rubric(judge.rubric, (*route, "rubric"), document)
+        yield from check_rubric(judge.rubric, (*route, "rubric"), document)
 
 
 def _check_address(address: str, route: Route, document: Document) -> Iterator[Diagnostic]:
@@ -212,26 +213,6 @@ def _secret(route: Route, document: Document) -> Diagnostic:
     )
 
 
-def _check_rubric(rubric: str, route: Route, document: Document) -> Iterator[Diagnostic]:
-    from jinja2 import TemplateSyntaxError, meta
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    try:
-        names = meta.find_undeclared_variables(ImmutableSandboxedEnvironment().parse(rubric))
-    except TemplateSyntaxError as error:
-        note = f"line {error.lineno}: {error.message}"
-        yield Diagnostic("ORB485", "the rubric is not a Jinja2 template", document.place(route), note=note)
-        return
-    if not names & {"response", "output", "solution_str"}:
-        yield Diagnostic(
-            "ORB485",
-            "the rubric does not show the answer that is to be graded",
-            document.place(route),
-            note=f"it shows {', '.join(sorted(names)) or 'nothing of the sample'}",
-            help="write {{ response }} where the answer goes",
-        )
-
-
 def check_shared(rewards: Rewards, document: Document) -> Iterator[Diagnostic]:
     """The total."""
     yield from check_pair(rewards.clip, ("rewards", "clip"), document)
@@ -257,7 +238,7 @@ def check_keys_travel(experiment: Experiment, document: Document) -> Iterator[Di
 
 
 def check_columns(experiment: Experiment, document: Document, rows: RowPlan) -> Iterator[Diagnostic]:
-    """Columns that parts read by a name in their args, looked for in the first row that each part scores of a file.
+    """Columns that parts name in their args or show in a rubric, looked for in the first row of a file that they score.
 
     Rows that a pipeline changes, and prepared ones, are given the benefit of the doubt.
     """
@@ -272,17 +253,25 @@ def check_columns(experiment: Experiment, document: Document, rows: RowPlan) -> 
 
 
 def _column_readers(experiment: Experiment) -> bool:
-    return any(part.builtin in COLUMN_ARGS for part in experiment.rewards.parts)
+    return any(part.builtin in COLUMN_ARGS or _rubric(part) for part in experiment.rewards.parts)
+
+
+def _rubric(part: Reward) -> str:
+    return (part.judge.rubric or "") if part.judge else ""
 
 
 def _absent_columns(
     experiment: Experiment, document: Document, rows: list[Row], named: Columns
 ) -> Iterator[Diagnostic]:
     for index, reward in enumerate(experiment.rewards.parts):
+        first = next((row for row in rows if not reward.sources or source_of(row, named) in reward.sources), None)
+        if first is None:
+            continue
+        columns = set(first.fields)
+        rubric = (*reward_route(document, index), "judge", "rubric")
+        yield from check_rubric_columns(_rubric(reward), columns, rubric, document)
         name = COLUMN_ARGS.get(str(reward.builtin))
         column = reward.args.get(name, "tests" if reward.builtin == "code_tests" else "") if name else ""
-        scored = (row for row in rows if not reward.sources or source_of(row, named) in reward.sources)
-        columns = set(next((row.fields for row in scored), {column: None}))
         if not column or column in columns:
             continue
         close = nearest(str(column), columns)

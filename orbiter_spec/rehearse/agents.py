@@ -102,7 +102,7 @@ async def _play(
             if time.monotonic() < end and not played.findings:
                 await _episode(state, settings["environment"], host, row, end, played)
         played.findings += _endless(state, played.episodes)
-        if time.monotonic() < end and not played.findings:
+        if time.monotonic() < end and not any(found.severity is Severity.ERROR for found in played.findings):
             played.findings += await find_unheard(state, settings["environment"], host, rows)
     for name, tool in settings["tools"].items():
         if time.monotonic() < end and name in host.signatures:

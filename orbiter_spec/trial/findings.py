@@ -66,6 +66,10 @@ def _row(
 
 
 Where = Callable[[str], Place | None]
+MENDED = {"function": "the function", "judge": "the judge's rubric or address"}
+SAME_AGAIN = {"judge": "set judge.temperature: 0, or average several verdicts with judge.samples"}
+FEW = 0.1
+"""Share of failed answers that is still a warning where `on_error` names no `error_limit`."""
 
 
 def find(
@@ -77,23 +81,29 @@ def find(
             yield from _total(row, scored, where)
             continue
         item = declared[row.name]
-        yield from _failures(row, where)
+        yield from _failures(row, item, where)
         yield from _constant(row, item, where)
         yield from _inverted(row, item, where)
         yield from _speed(row, slow, where)
         yield from _range(row, item, where)
-        yield from _again(row, scored, where)
+        yield from _again(row, item, scored, where)
 
 
-def _failures(row: Row, where: Where) -> Iterator[Diagnostic]:
-    if row.failures:
-        yield Diagnostic(
-            "ORB495",
-            f"reward {row.name!r} failed on {row.failures} of {row.calls} answers",
-            where(row.name),
-            note=row.first_failure.removeprefix("orbiter-spec: "),
-            help="mend the function, or say in on_error what a failure is worth",
-        )
+def _failures(row: Row, item: Mapping[str, Any], where: Where) -> Iterator[Diagnostic]:
+    """Failures that `on_error` allows for are worth a warning, as long as they are few."""
+    if not row.failures:
+        return
+    allowed = item.get("on_error", "stop") != "stop"
+    few = allowed and row.failures <= float(item.get("error_limit") or FEW) * row.calls
+    what = MENDED.get(str(item["kind"]), "its arguments")
+    yield Diagnostic(
+        "ORB495",
+        f"reward {row.name!r} failed on {row.failures} of {row.calls} answers",
+        where(row.name),
+        note=row.first_failure.removeprefix("orbiter-spec: "),
+        help=f"mend {what}" + ("" if allowed else ", or say in on_error what a failure is worth"),
+        severity=Severity.WARNING if few else Severity.ERROR,
+    )
 
 
 def _constant(row: Row, item: Mapping[str, Any], where: Where) -> Iterator[Diagnostic]:
@@ -155,7 +165,7 @@ def _range(row: Row, item: Mapping[str, Any], where: Where) -> Iterator[Diagnost
         )
 
 
-def _again(row: Row, scored: Sequence[Scored], where: Where) -> Iterator[Diagnostic]:
+def _again(row: Row, item: Mapping[str, Any], scored: Sequence[Scored], where: Where) -> Iterator[Diagnostic]:
     first = _values(scored, row.name, GOLD)
     second = _values(scored, row.name, AGAIN)
     differ = [key for key in first if key in second and abs(first[key] - second[key]) > SAME]
@@ -166,7 +176,7 @@ def _again(row: Row, scored: Sequence[Scored], where: Where) -> Iterator[Diagnos
             f"reward {row.name!r} gives the same answer different scores",
             where(row.name),
             note=f"{first[key]:g} and {second[key]:g}; {len(differ)} of {len(first)} answers differ",
-            help="seed what it draws, and keep no state between calls",
+            help=SAME_AGAIN.get(str(item["kind"]), "seed what it draws, and keep no state between calls"),
         )
 
 

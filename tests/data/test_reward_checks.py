@@ -47,6 +47,11 @@ CASES: list[tuple[str, str, str]] = [
     ("[{builtin: reward_model}]", "ORB489", "a model that is not there"),
     ("[{builtin: code_tests}]", "ORB497", "rows have no 'tests'"),
     ("[{builtin: json_schema, args: {column: anser}}]", "ORB497", "did you mean 'answer'?"),
+    (
+        "[{judge: {address: 'http://h/v1', model: m, rubric: '{{ qestion }} {{ response }}'}}]",
+        "ORB497",
+        "rows have no 'qestion', which the rubric shows did you mean 'question'?",
+    ),
 ]
 GOOD = [
     "[{builtin: exact_match}, {judge: {address: 'https://h:8/v1', model: m, body: {top_k: 3}}, only_if: exact_match}]",
@@ -55,6 +60,9 @@ GOOD = [
     "[{builtin: code_tests, args: {tests: answer}}]",
     "{parts: [{builtin: length_penalty, args: {target: 9}, range: [-1, 0], normalize: range}], combine: min}",
     "[{builtin: exact_match, on_error: skip, error_limit: 0.5}]",
+    "[{judge: {address: 'http://h/v1', model: m, rubric: '{{ question }} {{ response }} {{ low }} {{ row.anything }}"
+    "{% for label in labels %}{{ label }}{% endfor %}{% if hint is defined %}{{ hint }}{% endif %}"
+    "{{ more | d(1) }}'}}]",
 ]
 
 

@@ -143,8 +143,8 @@ def row_game(folder: Path, goal: str) -> Rehearsal:
 
 
 def test_an_environment_that_forgets_the_rows_argument(tmp_path: Path) -> None:
-    (found,) = row_game(tmp_path, '"1"').report
-    assert (found.id, found.severity) == ("ORB570", "warning")
+    found = next(found for found in row_game(tmp_path, '"1"').report if found.id == "ORB570")
+    assert found.severity == "warning"
     assert "answer" in found.message
 
 

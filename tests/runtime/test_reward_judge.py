@@ -132,6 +132,7 @@ def test_one_bad_answer_is_asked_again(tmp_path: Path, serve: Serve, bad: Behavi
 
 ALWAYS: list[tuple[Behaviour, str]] = [
     (status(500), 'status 500: {"error": "as told"}'),
+    (status(429, Retry_After="0"), 'status 429: {"error": "as told"}'),
     (raw(b"not json"), "answered what is not JSON: not json"),
     (says("fine"), "gave no JSON object with 'score': fine"),
     (grade(11), "gave 11, which is no number from 0 to 10"),

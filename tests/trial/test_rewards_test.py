@@ -182,3 +182,14 @@ def test_a_spec_with_errors_or_a_file_that_does_not_load(tmp_path: Path) -> None
 def test_the_rewards_of_the_examples_are_sound(name: str) -> None:
     done = run(ROOT / "specs" / f"{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("on_error", "severity", "code"), [("stop", "error", 1), (0.0, "warning", 0)])
+def test_a_rare_failure_is_as_bad_as_the_spec_says(tmp_path: Path, on_error: Any, severity: str, code: int) -> None:
+    spec = project(tmp_path, [function("rare", on_error=on_error)])
+    rare = "def rare(response, expected): return float(response == expected) / (expected != 'it is 20')\n"
+    (tmp_path / "rewards.py").write_text(CODE + rare, encoding="utf-8")
+    ended, found = tried(spec)
+    (failed,) = [item for item in found["diagnostics"] if item["id"] == "ORB495"]
+    assert (ended, failed["severity"]) == (code, severity)
+    assert ("on_error" in failed["help"]) is (on_error == "stop")

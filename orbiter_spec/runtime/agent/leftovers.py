@@ -1,7 +1,8 @@
 """Whether a process of the user's code may be used again: whether anything but its modules' globals has changed.
 
-Threads, child processes, unfinished coroutines, a timer, another working folder or environment, or much more memory
-than in the beginning: any of these would reach into the next episode, so the process ends with the one that left it.
+Threads, child processes, unfinished coroutines, a timer, another working folder or environment, many open files, or
+much more memory than in the beginning: any of these would reach into the next episode, so the process ends with the one
+that left it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 
 GROWTH = 0.25
 """Share of the memory limit that may stay behind."""
+FILES = 16
+"""Open files and sockets that may: an event loop keeps some."""
 
 
 class Beginning:
@@ -21,7 +24,7 @@ class Beginning:
 
     def __init__(self, megabytes: int | None) -> None:
         self.folder, self.environment = os.getcwd(), dict(os.environ)
-        self.bytes = size_bytes()
+        self.bytes, self.files = size_bytes(), open_files()
         self.growth_bytes = (megabytes or 4096) * 2**20 * GROWTH
 
     def is_kept(self, loop: asyncio.AbstractEventLoop | None) -> bool:
@@ -35,6 +38,7 @@ class Beginning:
                 and os.getcwd() == self.folder
                 and os.environ == self.environment
                 and size_bytes() - self.bytes <= self.growth_bytes
+                and open_files() - self.files <= FILES
             )
         except OSError:
             return False
@@ -47,6 +51,14 @@ def has_children() -> bool:
     except ChildProcessError:
         return False
     return True
+
+
+def open_files() -> int:
+    """How many descriptors are open; 0 where the system does not say."""
+    try:
+        return len(os.listdir("/proc/self/fd"))
+    except OSError:
+        return 0
 
 
 def size_bytes() -> int:

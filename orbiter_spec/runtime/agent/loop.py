@@ -32,6 +32,7 @@ from .settings import read_settings
 TOOL_ERRORS = ("Error executing tool ", "Unknown function ", "Invalid JSON in arguments ")
 """How verl's tool loop begins what it shows the model about a call that failed."""
 CALL_GRACE_SECONDS = 10.0
+QWEN_END = "<|im_end|>"
 LONG_CHARACTERS = 20_000
 """Text that takes some milliseconds to encode."""
 
@@ -63,6 +64,7 @@ class EpisodeLoop(ToolAgentLoop):  # type: ignore[misc]
     """One sample of one row; verl makes a new one each time."""
 
     def __init__(self, *args: Any, settings: str | None = None, **kwargs: Any) -> None:
+        kwargs["hf_model_type"] = type_by_marks(kwargs.get("hf_model_type"), kwargs["tokenizer"])
         super().__init__(*args, **kwargs)
         self.settings = read_settings(settings)
         self.environment_settings: dict[str, Any] | None = self.settings["environment"]
@@ -334,6 +336,15 @@ def row_of(extra_info: Mapping[str, Any]) -> dict[str, Any]:
     fields = extra_info.get("fields")
     row: dict[str, Any] = json.loads(fields) if isinstance(fields, str) else dict(extra_info)
     return row
+
+
+def type_by_marks(model_type: str | None, tokenizer: Any) -> str | None:
+    """None for a model of Qwen's types whose tokenizer does not end turns as Qwen's do.
+
+    verl's builder for these types refuses it. Models distilled into Qwen's have a template and marks of their own.
+    """
+    foreign = tokenizer.convert_tokens_to_ids(QWEN_END) in (None, tokenizer.unk_token_id)
+    return None if foreign and str(model_type).startswith("qwen") else model_type
 
 
 _system: dict[tuple[int, str], bool] = {}

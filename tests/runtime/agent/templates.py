@@ -60,6 +60,55 @@ PHI = (
     "{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}"
 )
 
+QWEN3 = (
+    "{%- if tools %}{{- '<|im_start|>system\n' }}"
+    "{%- if messages[0].role == 'system' %}{{- messages[0].content + '\n\n' }}{%- endif %}{{- '# Tools\n<tools>' }}"
+    "{%- for tool in tools %}{{- '\n' }}{{- tool | tojson }}{%- endfor %}{{- '\n</tools><|im_end|>\n' }}"
+    "{%- elif messages[0].role == 'system' %}"
+    "{{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}{%- endif %}"
+    "{%- set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}"
+    "{%- for message in messages[::-1] %}{%- set index = (messages|length - 1) - loop.index0 %}"
+    "{%- if ns.multi_step_tool and message.role == 'user' and message.content is string and not("
+    "message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}"
+    "{%- set ns.multi_step_tool = false %}{%- set ns.last_query_index = index %}{%- endif %}{%- endfor %}"
+    "{%- for message in messages %}{%- set content = message.content if message.content is string else '' %}"
+    "{%- if message.role == 'user' or (message.role == 'system' and not loop.first) %}"
+    "{{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>' + '\n' }}"
+    "{%- elif message.role == 'assistant' %}{%- set reasoning = '' %}{%- if '</think>' in content %}"
+    "{%- set reasoning = content.split('</think>')[0].rstrip('\n').split('<think>')[-1].lstrip('\n') %}"
+    "{%- set content = content.split('</think>')[-1].lstrip('\n') %}{%- endif %}"
+    "{%- if loop.index0 > ns.last_query_index and (loop.last or reasoning) %}"
+    "{{- '<|im_start|>' + message.role + '\n<think>\n' + reasoning.strip('\n') + '\n</think>\n\n' }}"
+    "{{- content.lstrip('\n') }}"
+    "{%- else %}{{- '<|im_start|>' + message.role + '\n' + content }}{%- endif %}{{- '<|im_end|>\n' }}"
+    "{%- elif message.role == 'tool' %}"
+    "{%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}{{- '<|im_start|>user' }}{%- endif %}"
+    "{{- '\n<tool_response>\n' }}{{- content }}{{- '\n</tool_response>' }}"
+    "{%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}{{- '<|im_end|>\n' }}{%- endif %}"
+    "{%- endif %}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}"
+    "{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}"
+    "{%- endif %}"
+)
+DEEPSEEK_R1 = (
+    "{%- set ns = namespace(is_tool=false, is_output_first=true, system_prompt='') %}"
+    "{%- for message in messages %}{%- if message['role'] == 'system' %}"
+    "{%- set ns.system_prompt = message['content'] %}{%- endif %}{%- endfor %}{{ bos_token }}{{ ns.system_prompt }}"
+    "{%- for message in messages %}{%- if message['role'] == 'user' %}{%- set ns.is_tool = false -%}"
+    "{{ '<|User|>' + message['content'] }}{%- endif %}"
+    "{%- if message['role'] == 'assistant' %}{%- if ns.is_tool %}"
+    "{{ '<|tool_outputs_end|>' + message['content'] + '<|end_of_sentence|>' }}{%- set ns.is_tool = false -%}"
+    "{%- else %}{%- set content = message['content'] %}{%- if '</think>' in content %}"
+    "{%- set content = content.split('</think>')[-1] %}{%- endif %}"
+    "{{ '<|Assistant|>' + content + '<|end_of_sentence|>' }}{%- endif %}{%- endif %}"
+    "{%- if message['role'] == 'tool' %}{%- set ns.is_tool = true -%}{%- if ns.is_output_first %}"
+    "{{ '<|tool_outputs_begin|><|tool_output_begin|>' + message['content'] + '<|tool_output_end|>' }}"
+    "{%- set ns.is_output_first = false %}{%- else %}"
+    "{{ '\n<|tool_output_begin|>' + message['content'] + '<|tool_output_end|>' }}{%- endif %}{%- endif %}{%- endfor -%}"
+    "{% if ns.is_tool %}{{ '<|tool_outputs_end|>' }}{% endif %}"
+    "{% if add_generation_prompt and not ns.is_tool %}{{ '<|Assistant|><think>\n' }}{% endif %}"
+)
+
 
 @dataclass(frozen=True)
 class Family:
@@ -74,6 +123,8 @@ class Family:
     has_tools: bool = True
     renders_calls_as_text: bool = True
     """False where the template wants calls apart from the text, and refuses two answers in a row without them."""
+    opened: str = ""
+    """What the generation prompt begins of the answer, and the template leaves out of answers given."""
 
 
 FAMILIES = (
@@ -112,6 +163,26 @@ FAMILIES = (
         "phi3",
     ),
 )
+THINKING = (
+    Family("qwen3", QWEN3, ("<|endoftext|>", "<|im_start|>", "<|im_end|>"), "<|im_end|>", "qwen3"),
+    Family(
+        "deepseek-r1-distill",
+        DEEPSEEK_R1,
+        (
+            "<|begin_of_sentence|>",
+            "<|end_of_sentence|>",
+            "<|User|>",
+            "<|Assistant|>",
+            *(f"<|tool_output{part}|>" for part in ("s_begin", "s_end", "_begin", "_end")),
+        ),
+        "<|end_of_sentence|>",
+        "qwen2",
+        "<|begin_of_sentence|>",
+        renders_calls_as_text=False,
+        opened="<think>\n",
+    ),
+)
+"""Families whose templates leave the thinking out of every answer before the last question."""
 ENGLISH = "the game is over and the room has a door to the north, a lamp and a key: take the key, go north, look"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.agent.conftest import Arena, Generator
-from tests.runtime.agent.templates import FAMILIES, Family, tokenizer_of
+from tests.runtime.agent.templates import FAMILIES, THINKING, Family, tokenizer_of
 
 GAME = """
 class Game:
@@ -34,7 +34,8 @@ def look(place: str) -> str:
     return f"nothing at {place}"
 '''
 
-families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+EVERY = (*FAMILIES, *THINKING)
+families = pytest.mark.parametrize("family", EVERY, ids=lambda family: family.name)
 
 
 def scattered(tokenizer: Any, text: str, seed: int) -> list[int]:
@@ -85,7 +86,7 @@ def test_what_was_generated_is_trained(arena: Callable[..., Arena], family: Fami
     assert [len(list(run)) for flag, run in groupby(output.response_mask) if flag] == [len(ids) for ids in script]
 
 
-@families
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_what_stands_between_is_the_templates(arena: Callable[..., Arena], family: Family) -> None:
     """The text of the whole is what the template makes of the whole conversation."""
     game = arena(tokenizer_of(family))
@@ -109,7 +110,58 @@ def test_what_stands_between_is_the_templates(arena: Callable[..., Arena], famil
     assert whole == rendered.rstrip("\n")
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family.has_tools], ids=lambda family: family.name)
+THOUGHTS = ("a door\nmay be shut", "the lamp is on", "no key: the room", "game over")
+SAID = ("north", "look", "east", "west")
+
+
+@pytest.mark.parametrize("family", THINKING, ids=lambda family: family.name)
+def test_thinking_that_the_template_takes_out_stays_where_it_was_generated(
+    arena: Callable[..., Arena], family: Family
+) -> None:
+    """Later turns are generated after the thinking and trained after it; all else is the template's."""
+    game = arena(tokenizer_of(family))
+    game.environment(GAME)
+    texts = [f"<think>\n{thought}\n</think>\n\n{said}" for thought, said in zip(THOUGHTS, SAID, strict=True)]
+    end = game.tokenizer.eos_token_id
+    written = [scattered(game.tokenizer, text.removeprefix(family.opened), 7) for text in texts]
+    output, generator = game.play([[*ids, end] for ids in written], model_type=family.model_type)
+    assert_faithful(output, generator)
+    assert_recorded(output, generator)
+    states = output.extra_fields["trajectory"]["states"]
+    messages = [
+        {"role": "system", "content": "You play a game."},
+        {"role": "user", "content": f"Begin.\n\n{states[0]}"},
+    ]
+    for text, state in zip(texts, [*states[1:], "and?"], strict=True):
+        messages += [{"role": "assistant", "content": text}, {"role": "user", "content": state}]
+    rendered = game.tokenizer.apply_chat_template(messages, tokenize=False)
+    assert not any(thought in rendered for thought in THOUGHTS), "the template takes all of it out"
+    for text, said in zip(texts, SAID, strict=True):
+        gap = "" if family.name == "qwen3" else "\n\n"  # what stands before an answer without its thinking
+        assert rendered.count(f"{gap}{said}{game.tokenizer.eos_token}") == 1
+        rendered = rendered.replace(f"{gap}{said}{game.tokenizer.eos_token}", f"{text}{game.tokenizer.eos_token}")
+    whole = game.tokenizer.decode([*output.prompt_ids, *output.response_ids])
+    assert whole == rendered[: rendered.rindex(texts[-1])] + texts[-1] + game.tokenizer.eos_token
+
+
+def test_a_thought_cut_off_is_closed_and_kept(arena: Callable[..., Arena]) -> None:
+    """A turn that ends inside its thinking, by the limit of a turn: the template would find no end of it."""
+    for family in THINKING:
+        game = arena(tokenizer_of(family))
+        game.environment(GAME)
+        game.settings["turn_tokens"] = 9
+        output, generator = game.play(["<think>\nthe room has a door to the north, and a lamp"] * 4,
+                                      model_type=family.model_type)  # fmt: skip
+        assert [len(ids) for ids in generator.answered] == [9] * 4
+        assert_faithful(output, generator)
+        closed = [
+            ids[len(before) + 9 : len(before) + 10]
+            for before, ids in zip(generator.asked, generator.asked[1:], strict=False)
+        ]
+        assert closed == [[game.tokenizer.eos_token_id]] * 3
+
+
+@pytest.mark.parametrize("family", [family for family in EVERY if family.has_tools], ids=lambda family: family.name)
 def test_tools_in_every_family_that_has_them(arena: Callable[..., Arena], family: Family) -> None:
     game = arena(tokenizer_of(family))
     game.tool("look", TOOL)
@@ -146,7 +198,7 @@ def name_of(family: Family) -> str:
     return family.name
 
 
-with_tools = pytest.mark.parametrize("family", [one for one in FAMILIES if one.has_tools], ids=name_of)
+with_tools = pytest.mark.parametrize("family", [one for one in EVERY if one.has_tools], ids=name_of)
 
 
 @with_tools
