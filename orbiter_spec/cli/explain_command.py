@@ -1,4 +1,4 @@
-"""`orbiter-spec explain`: a rule's page, a verl key's value and where it comes from, or the keys a field sets.
+"""`orbiter-spec explain`: the page of an id, a verl key's value and where it comes from, or the keys a field sets.
 
 With a spec it tells values and places; without one, what a word means.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("subject", metavar="RULE|FIELD|KEY|SPEC")
+@click.argument("subject", metavar="ORBnnn|FIELD|KEY|SPEC")
 @click.argument("name", required=False, metavar="[KEY|FIELD]")
 @set_option
 def command(subject: str, name: str | None, sets: tuple[str, ...]) -> None:
-    """Explain a rule (ORB201), a field or a verl key; after a SPEC, what the field or the key is there."""
+    """Explain a finding (ORB201), a field or a verl key; after a SPEC, what the field or the key is there."""
     if name is None:
         click.echo(_without_spec(subject))
         return
@@ -53,12 +53,13 @@ def _without_spec(subject: str) -> str:
     if lines is None:
         close = nearest_word(subject)
         hint = f"; did you mean {close}?" if close else "; for a spec, name a field or a key as well"
-        raise click.UsageError(f"{subject} is no rule, no field and no verl key{hint}")
+        raise click.UsageError(f"{subject} is no finding, no field and no verl key{hint}")
     return "\n".join(lines)
 
 
 def rule_page(rule: str) -> str | None:
-    """The page of a rule over the plan or over the configuration."""
+    """The page of a rule over the plan or over the configuration, or what another finding means."""
+    from orbiter_spec.explanations import explanation
     from orbiter_spec.lower.checks import CHECKS
     from orbiter_spec.rules import RULES, rule_id
     from orbiter_spec.rules.site import SITE_RULES
@@ -66,7 +67,8 @@ def rule_page(rule: str) -> str | None:
     for module in (*RULES, *SITE_RULES, *CHECKS):
         if rule_id(module) == rule:
             return f"{rule}: {(module.__doc__ or '').strip()}"
-    return None
+    entry = explanation(rule)
+    return f"{rule}: {entry.title}\n\n{entry.body}" if entry else None
 
 
 def explain_key(state: Compilation, key: str) -> list[str] | None:

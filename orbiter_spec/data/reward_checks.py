@@ -229,7 +229,7 @@ def check_keys_travel(experiment: Experiment, document: Document) -> Iterator[Di
         variable = reward.judge.api_key_env if reward.judge else None
         if variable is not None and variable not in passed:
             yield Diagnostic(
-                "ORB486",
+                "ORB478",
                 f"the judge's key {variable} does not reach the cluster",
                 document.place((*reward_route(document, index), "judge", "api_key_env")),
                 help=f"add run.secrets: {{{variable}: {{}}}}",

@@ -1,14 +1,14 @@
-"""One page for each rule and check, made from its docstring, and an index of them all.
+"""One page for each id that is ever reported, and an index of them all.
 
-The docstring is the page; what is added is the id and the slug. The pages stand in `docs/rules/`; `explain ORBnnn`
-prints the same text.
+The docstring of a rule or check is its page; what is added is the id and the slug. Other findings have an entry in
+`orbiter_spec/explanations`. The pages stand in `docs/rules/`; `explain ORBnnn` prints the same text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import ModuleType
 
+from orbiter_spec.explanations import Explanation, explanations
 from orbiter_spec.lower.checks import CHECKS
 from orbiter_spec.rules import RULES
 from orbiter_spec.rules.site import SITE_RULES
@@ -16,27 +16,33 @@ from orbiter_spec.rules.site import SITE_RULES
 FOLDER = "docs/rules"
 ALL = (*RULES, *SITE_RULES, *CHECKS)
 SUBJECTS = {
+    "0": "Reading and shape",
     "1": "The experiment",
     "2": "Pools, batches and memory",
     "3": "Algorithm and rollout",
     "4": "Data, rewards and agent",
     "5": "The site",
     "6": "The verl target",
+    "9": "Mistakes of orbiter-spec",
 }
 INTRODUCTION = """\
-# Rules
+# Findings
 
-Each rule looks at a plan before anything starts. `orbiter-spec explain ORB203` prints a page here, and a comment
-`# orbiter: ignore[ORB203] reason` at the end of a line silences one finding. Rules of the hundreds 1 to 4 read words of
-the language; those of 5 ask the machines (`validate --site`, and before every run); those of 6 read the resolved verl
-configuration, so they hold for imported scripts and `verl.overrides`.
+Each finding has an id, and a page here that `orbiter-spec explain ORB203` prints. A comment
+`# orbiter: ignore[ORB203] reason` at the end of a line silences one finding.
+
+A page with Bad and Good is that of a rule, which looks at a plan before anything starts. Rules of the hundreds 1 to 4
+read words of the language; those of 5 ask the machines (`validate --site`, and before every run); those of 6 read the
+resolved verl configuration, so they hold for imported scripts and `verl.overrides`. The other pages tell what is found
+while a spec is read, its code and data are looked at, or a run is started, rehearsed or imported.
 """
 
 
 def rule_files() -> dict[str, str]:
-    """Path below the project's root to page, for every rule, and the index."""
+    """Path below the project's root to page, for every id, and the index."""
     pages = {f"{FOLDER}/{_id(module)}.md": page(module) for module in ALL}
-    return {**pages, f"{FOLDER}/README.md": index()}
+    others = {f"{FOLDER}/{entry.id}.md": plain_page(entry) for entry in explanations()}
+    return {**pages, **others, f"{FOLDER}/README.md": index()}
 
 
 def page(module: ModuleType) -> str:
@@ -45,8 +51,13 @@ def page(module: ModuleType) -> str:
     return f"# {_id(module)}: {heading}\n\n`{_slug(module)}`\n{body}\n"
 
 
+def plain_page(entry: Explanation) -> str:
+    """The page of a finding that no rule makes."""
+    return f"# {entry.id}: {entry.title}\n\n{entry.body}\n"
+
+
 def index() -> str:
-    """All rules by subject, one a line."""
+    """All ids by subject, one a line."""
     return INTRODUCTION + "".join(_subject(number, name) for number, name in SUBJECTS.items())
 
 
@@ -55,10 +66,10 @@ def _subject(number: str, name: str) -> str:
     return f"\n## {name}\n\n{lines}"
 
 
-def _rows(number: str) -> Iterator[tuple[str, str]]:
-    for module in ALL:
-        if _id(module)[3] == number:
-            yield _id(module), (module.__doc__ or "").strip().splitlines()[0]
+def _rows(number: str) -> list[tuple[str, str]]:
+    rows = [(_id(module), (module.__doc__ or "").strip().splitlines()[0]) for module in ALL]
+    rows += [(entry.id, entry.title) for entry in explanations()]
+    return sorted(row for row in rows if row[0][3] == number)
 
 
 def _stem(module: ModuleType) -> str:

@@ -93,6 +93,6 @@ def test_a_judges_key_has_to_reach_the_cluster(project: Path) -> None:
     )
     project.write_text(cluster, encoding="utf-8")
     (found,) = findings(project, part)
-    assert (found.id, found.message) == ("ORB486", "the judge's key JUDGE_KEY does not reach the cluster")
+    assert (found.id, found.message) == ("ORB478", "the judge's key JUDGE_KEY does not reach the cluster")
     project.write_text(cluster, encoding="utf-8")
     assert findings(project, part, "run: {secrets: {JUDGE_KEY: {}}}\n") == []

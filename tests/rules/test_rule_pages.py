@@ -9,14 +9,13 @@ import pytest
 from orbiter_spec.devtools.rule_pages import FOLDER, rule_files
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = rule_files()
 
 
-@pytest.mark.parametrize("path", sorted(rule_files()))
+@pytest.mark.parametrize("path", sorted(PAGES))
 def test_page_is_current(path: str) -> None:
-    assert (ROOT / path).read_text(encoding="utf-8") == rule_files()[path], (
-        "run python -m orbiter_spec.devtools regenerate"
-    )
+    assert (ROOT / path).read_text(encoding="utf-8") == PAGES[path], "run python -m orbiter_spec.devtools regenerate"
 
 
 def test_no_page_is_left_over() -> None:
-    assert {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).glob("*.md")} == set(rule_files())
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).glob("*.md")} == set(PAGES)

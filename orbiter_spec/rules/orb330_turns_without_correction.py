@@ -2,12 +2,14 @@
 
 ## What it checks
 
-An agent with tools comes with `algorithm.rollout_correction`, or none is needed because turns are limited to one.
+An agent with tools comes with `algorithm.rollout_correction`.
 
 ## Why it matters
 
-Between turns text is decoded and encoded again, and the engine's probabilities drift from the trainer's. Runs with
-many turns have seen the gradient norm blow up from it.
+The inference engine and the trainer give the same tokens slightly different probabilities. Tokens are kept as they were
+generated from turn to turn, so nothing worse is added, but episodes are long, tools add text that the model would not
+have written, and what differs multiplies over the tokens of an answer. Runs with many turns have seen the gradient norm
+blow up from it.
 
 ## Bad
 
