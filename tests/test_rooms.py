@@ -11,6 +11,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "orbiter_spec"
 KNOWS: dict[str, set[str]] = {
     "diagnostics": set(),
+    "explanations": set(),
     "source": {"diagnostics"},
     "spec": {"source", "diagnostics"},
     "plan": {"spec"},
