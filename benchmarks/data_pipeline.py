@@ -35,6 +35,17 @@ def level(row):
 """
 
 
+TEMPLATES = {
+    "texts": ["What are {{ a }} {{ kind }} and {{ b }} {{ kind }} together?", "Take {{ a }} {{ kind }} from {{ b }}."],
+    "variables": {
+        "a": list(range(1000)),
+        "b": list(range(1000)),
+        "kind": ["apples", "books", "cups", "keys", "pens"],
+    },
+    "expected": "together {{ a + b }}",
+}
+
+
 def write_rows(path: Path, count: int) -> None:
     """Rows of 20 to 50 words from 2,000; of a hundred, 3 repeat a row, 5 change one word of one, 10 are too long."""
     draw = random.Random(0)
@@ -76,7 +87,8 @@ def write_model(folder: Path) -> None:
     whole.save_pretrained(folder / "model")
 
 
-def orbiter(folder: Path, workers: int) -> dict[str, Any]:
+def orbiter(folder: Path, workers: int, *, made: int = 0) -> dict[str, Any]:
+    """The steps of a spec's pipeline; with `made`, rows from templates join before the last two."""
     from orbiter_spec.data.cache import cached_build
     from orbiter_spec.data.request import (
         DatasetRequest,
@@ -90,6 +102,7 @@ def orbiter(folder: Path, workers: int) -> dict[str, Any]:
     steps = (
         StepRequest("filter", {"expression": f"len(question) < {LONGEST}"}),
         StepRequest("function", {"call": "steps.py:level"}),
+        *([StepRequest("template", {**TEMPLATES, "rows": made})] if made else []),
         StepRequest("length", {"max": TOKENS}),
         StepRequest("deduplicate", {"threshold": THRESHOLD}),
     )
@@ -103,6 +116,12 @@ def orbiter(folder: Path, workers: int) -> dict[str, Any]:
     result = cached_build(request, folder=folder / "cache", workers=workers)
     assert not result.diagnostics, result.diagnostics
     return {"rows": result.train_rows, "file": str(result.files[0]), "steps": [step.as_json() for step in result.steps]}
+
+
+def whole(folder: Path, workers: int) -> dict[str, Any]:
+    """The same with synthesis from templates, a row for every twenty that are read."""
+    with (folder / "rows.jsonl").open("rb") as stream:
+        return orbiter(folder, workers, made=sum(1 for _ in stream) // 20)
 
 
 def by_datasets(folder: Path, workers: int) -> dict[str, Any]:
@@ -182,7 +201,7 @@ def by_polars(folder: Path, workers: int) -> dict[str, Any]:
     return {"rows": len(data), "file": str(folder / "polars.parquet")}
 
 
-WAYS = {"orbiter": orbiter, "datasets": by_datasets, "polars": by_polars}
+WAYS = {"orbiter": orbiter, "whole": whole, "datasets": by_datasets, "polars": by_polars}
 
 
 def quality(folder: Path, file: Path) -> dict[str, float]:
@@ -259,14 +278,17 @@ def main() -> None:
     try:
         write_rows(folder / "rows.jsonl", given.rows)
         subprocess.run([sys.executable, __file__, "--one", "model", str(folder)], check=True, stdout=subprocess.DEVNULL)
-        print(f"{given.rows} rows, {(folder / 'rows.jsonl').stat().st_size / 2**20:.0f} MiB, {given.workers} workers")
+        print(
+            f"{given.rows} rows, {(folder / 'rows.jsonl').stat().st_size / 2**20:.0f} MiB, {given.workers} workers,"
+            f" {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before"
+        )
         for way in given.ways:
             command = [sys.executable, __file__, "--one", way, str(folder), "--workers", str(given.workers)]
             result, seconds, busy, peak = measured(command)
             times = f"{seconds:7.1f} s {given.rows / seconds:9.0f} rows/s"
             times += f" {busy:7.1f} CPU s {given.rows / busy:7.0f} rows/CPU s"
             print(f"{way:9} {times} {peak:6.0f} MiB peak {result['rows']:8} rows kept", flush=True)
-            if way == "orbiter":
+            if way in ("orbiter", "whole"):
                 found = quality(folder, Path(result["file"]))
                 print("          " + ", ".join(f"{name} {value:.4f}" for name, value in found.items()))
     finally:

@@ -70,6 +70,7 @@ def check_rows(state: Compilation) -> None:
             state.document,
             needs_expected=state.inputs.needs_expected,
             expected_sources=state.inputs.expected_sources,
+            read_columns=state.inputs.read_columns,
             rows=state.building if state.report.ok else "look",
         )
         state.findings += problems

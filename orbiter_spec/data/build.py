@@ -14,6 +14,7 @@ from pathlib import Path
 from orbiter_spec.data.blocks import NotPlainError
 from orbiter_spec.data.building import Build, Progress
 from orbiter_spec.data.bulk import Bulk, is_plain
+from orbiter_spec.data.empty_columns import EmptyColumns, Use
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.pipeline import Context
 from orbiter_spec.data.request import BuildResult, DatasetRequest
@@ -42,15 +43,16 @@ def build(
     return Build(request, out, False, Flow(replace(known, aside=[]), workers), progress).run()
 
 
-def check(request: DatasetRequest, *, quick: bool = True) -> BuildResult:
-    """The same findings and counts, without writing.
+def check(request: DatasetRequest, *, quick: bool = True, uses: tuple[Use, ...] = ()) -> BuildResult:
+    """The same findings and counts, without writing, and what is empty of the columns that `uses` name.
 
     `quick` reads the first 10 MB of each file and renders the prompts of its first 200 rows. The rows of a larger file
     are counted without being read where its format allows it, and otherwise estimated. With a pipeline it looks at
     the first 200 rows of each source, as far as the first step that would run code of the user's; how many rows a
     pipeline leaves is not known before it has run.
     """
-    return Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick))).run()
+    empty = EmptyColumns(request, uses)
+    return Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick)), empty=empty).run()
 
 
 def step_context(request: DatasetRequest, *, light: bool = False) -> Context:

@@ -18,6 +18,7 @@ from typing import Any
 from orbiter_spec.data.columns import ABSENT, look_up
 from orbiter_spec.data.convert import Converter, VerlRow
 from orbiter_spec.data.draw import Chosen
+from orbiter_spec.data.empty_columns import EmptyColumns
 from orbiter_spec.data.findings import findings
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.mixing import choose
@@ -57,6 +58,7 @@ class Build:
     read: Counter[tuple[str, SourceRequest]] = field(default_factory=Counter)
     rows: Counter[str] = field(default_factory=Counter)
     samples: list[VerlRow] = field(default_factory=list)
+    empty: EmptyColumns | None = None
 
     def run(self) -> BuildResult:
         """The result; files have their names when there is nothing to find fault with."""
@@ -85,6 +87,8 @@ class Build:
         unknown = self.request.pipeline or any(source.hub or source.weight for source in self.request.train)
         exact = exact and not (self.quick and unknown)
         found = (*self.problems.diagnostics(), *findings(self.request, facts))
+        if self.empty is not None and not self.problems.any:
+            found = (*found, *self.empty.findings())
         return BuildResult(train, validation, found, files, exact, tuple(self.flow.reports), facts, tuple(self.samples))
 
     def _take_all(self) -> None:
@@ -194,6 +198,8 @@ class Build:
         """Convert a row and hand it to its file; a quick check looks at most rows only as far as their columns."""
         if not self.converter.usable(row):
             return
+        if self.empty is not None:
+            self.empty.look(row, split)
         if self.quick and row.number > QUICK_RENDERED_ROWS:
             self.rows[split] += self.converter.check(row)
             return

@@ -40,7 +40,8 @@ class Inputs:
     `paths` go into the plan; `copies` maps a name in the compiled folder to the file it is copied from; `rewards` is
     the content of rewards.json, `agent` and `tools` of agent.json and tools.yaml (empty without an environment and
     tools); `builtin_model` asks for the tiny model to be written; `needs_expected` is true when a
-    reward compares with the row's expected answer, and `expected_sources` are those whose rows alone are compared.
+    reward compares with the row's expected answer, and `expected_sources` are those whose rows alone are compared;
+    `read_columns` are columns that rewards read by name, each with the sources that they score (None: all).
     """
 
     paths: dict[str, str] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Inputs:
     builtin_model: bool = False
     needs_expected: bool = False
     expected_sources: set[str] = field(default_factory=set)
+    read_columns: dict[str, list[str] | None] = field(default_factory=dict)
 
     def compares(self, sources: Iterable[str] | None) -> None:
         """A reward compares rows of these sources, or of all, with what is expected."""

@@ -260,6 +260,12 @@ def _rubric(part: Reward) -> str:
     return (part.judge.rubric or "") if part.judge else ""
 
 
+def read_column(reward: Reward) -> str:
+    """The column of the row that a built-in reads beside the answer; empty when there is none."""
+    name = COLUMN_ARGS.get(str(reward.builtin))
+    return str(reward.args.get(name, "tests" if reward.builtin == "code_tests" else "")) if name else ""
+
+
 def _absent_columns(
     experiment: Experiment, document: Document, rows: list[Row], named: Columns
 ) -> Iterator[Diagnostic]:
@@ -270,8 +276,7 @@ def _absent_columns(
         columns = set(first.fields)
         rubric = (*reward_route(document, index), "judge", "rubric")
         yield from check_rubric_columns(_rubric(reward), columns, rubric, document)
-        name = COLUMN_ARGS.get(str(reward.builtin))
-        column = reward.args.get(name, "tests" if reward.builtin == "code_tests" else "") if name else ""
+        name, column = COLUMN_ARGS.get(str(reward.builtin)), read_column(reward)
         if not column or column in columns:
             continue
         close = nearest(str(column), columns)

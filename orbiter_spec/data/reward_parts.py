@@ -7,7 +7,7 @@ from typing import Any
 
 from orbiter_spec.data.functions import FunctionRef, check_function, check_parameters
 from orbiter_spec.data.inputs import Inputs, copy_code
-from orbiter_spec.data.reward_checks import check_keys_travel, check_reward, check_shared, reward_route
+from orbiter_spec.data.reward_checks import check_keys_travel, check_reward, check_shared, read_column, reward_route
 from orbiter_spec.diagnostics import Diagnostic, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS, REQUIRED, RESERVED_NAMES, BuiltinArgument
@@ -100,6 +100,8 @@ def _find_reward(reward: Reward, route: Route, document: Document, inputs: Input
     elif reward.builtin:
         if reward.builtin in COMPARING_BUILTINS or reward.args.get("compare"):
             inputs.compares(reward.sources)
+        if column := read_column(reward):
+            inputs.read_columns[column] = reward.sources
         yield from _check_builtin(reward, route, document)
     else:
         yield from _find_function(reward, route, document, inputs, entry)

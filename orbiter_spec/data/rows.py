@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,8 @@ TRAIN_FILE = "data/train.parquet"
 VALIDATION_FILE = "data/validation.parquet"
 WAITING = "ORB460"
 """Rows that a teacher has not been asked about yet."""
+EMPTY = ("ORB457", "ORB458")
+"""Columns that hold nothing: found by a look, and true of the rows that are built."""
 DRAW_SEED = 42
 """Draws the validation share where the spec names no seed, or asks verl for a random one: rows stay reproducible."""
 
@@ -66,11 +68,13 @@ def plan_rows(
     *,
     needs_expected: bool = False,
     expected_sources: Iterable[str] = (),
+    read_columns: Mapping[str, Iterable[str] | None] | None = None,
     rows: Rows = "look",
 ) -> tuple[RowPlan | None, list[Diagnostic]]:
     """Check the rows that `experiment` names and count them. None when there is no point in going on.
 
-    With `needs_expected`, rows without an expected answer are a problem, else those of `expected_sources`. `rows` says
+    With `needs_expected`, rows without an expected answer are a problem, else those of `expected_sources`.
+    `read_columns` are columns that rewards read by name, each with the sources that are scored (None: all). `rows` says
     what may be done to know: how many rows a pipeline leaves is known when it has run, so with `build` its rows are
     built, in the cache, and with `ask` a teacher is asked for what they need.
     """
@@ -81,9 +85,10 @@ def plan_rows(
     if experiment.dataset.prepared:
         return _prepared(request, files)
     from orbiter_spec.data.build import check
+    from orbiter_spec.data.empty_columns import uses_of
     from orbiter_spec.data.prompt_checks import check_prompts, first_rows
 
-    checked = check(request)
+    checked = check(request, uses=uses_of(request, read_columns or {}))
     problems = list(checked.diagnostics)
     if any(found.severity is Severity.ERROR for found in problems):
         return None, problems
@@ -93,7 +98,9 @@ def plan_rows(
         paths["dataset.validation"] = VALIDATION_FILE
     if request.pipeline and rows != "look":
         checked = _built(request, rows)
-        problems = [_waiting(found) for found in checked.diagnostics]
+        problems = [found for found in problems if found.id in EMPTY] + [
+            _waiting(found) for found in checked.diagnostics
+        ]
         if any(found.severity is Severity.ERROR for found in problems):
             return None, problems
     if rows != "look":

@@ -1,0 +1,152 @@
+"""Columns that the prompt or a reward uses and that hold nothing, in every row or in some.
+
+A question of no text is a prompt all the same, and an empty answer is right whenever the model says nothing: both train
+without a word. So what is used is counted on the rows that a check looks at, where every row has passed the other
+checks. What a template asks about (`if`, `default`) may be empty, and is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import TemplateError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from orbiter_spec.data.columns import look_up, source_of
+from orbiter_spec.data.pipeline import row_name
+from orbiter_spec.data.read import Row
+from orbiter_spec.data.request import DatasetRequest, SourceRequest, TemplateRequest
+from orbiter_spec.data.steps.meaning import name_of
+from orbiter_spec.diagnostics import Diagnostic, Place, Related, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A column by its name or by its role, what uses it, and the sources whose rows alone are concerned (none: all)."""
+
+    user: str
+    column: str = ""
+    role: str = ""
+    place: Place | None = None
+    sources: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Count:
+    """Rows looked at, those of them that hold nothing, the first of these, and the name of the column."""
+
+    rows: int = 0
+    empty: int = 0
+    first: str = ""
+    column: str = ""
+
+
+@dataclass
+class EmptyColumns:
+    """Counts what the uses find empty, for each entry of the dataset apart."""
+
+    request: DatasetRequest
+    uses: tuple[Use, ...] = ()
+    counts: dict[tuple[Use, str, int], Count] = field(default_factory=dict)
+    entries: dict[tuple[str, int], SourceRequest] = field(default_factory=dict)
+
+    def look(self, row: Row, split: str) -> None:
+        """Count a row of a split."""
+        entry = (split, row.source.group)
+        self.entries.setdefault(entry, row.source)
+        for use in self.uses:
+            if use.sources and source_of(row, self.request.columns) not in use.sources:
+                continue
+            name = use.column or name_of(use.role, row.fields, self.request.columns)
+            if name is None:
+                continue
+            count = self.counts.setdefault((use, *entry), Count(column=name))
+            count.rows += 1
+            if is_empty(look_up(row.fields, name)):
+                count.empty += 1
+                count.first = count.first or row_name(row)
+
+    def findings(self) -> Iterator[Diagnostic]:
+        """An error for a column that holds nothing in any row, a warning where it is some rows."""
+        for (use, *entry), count in self.counts.items():
+            if count.empty:
+                yield _finding(use, count, self.entries[entry[0], entry[1]])
+
+
+def _finding(use: Use, count: Count, source: SourceRequest) -> Diagnostic:
+    every = count.empty == count.rows
+    share = f"{count.empty / count.rows:.1%} of its rows" if count.rows > 1 else "its row"
+    amount = "every row" if every else f"{count.empty:,} of {count.rows:,} rows"
+    column = use.role if use.role in ("input", "expected") else ""
+    other = f"name another column in dataset.columns.{column}" if column else "use another column"
+    return Diagnostic(
+        "ORB457" if every else "ORB458",
+        f"{count.column} is empty in {amount} of {source.label}, and {use.user} uses it",
+        source.place,
+        note=f"looked at {count.rows:,} rows" if every else f"{share}; the first is {count.first}",
+        help=other if every else f"drop them in dataset.pipeline: filter: {count.column} not in (None, '')",
+        severity=Severity.ERROR if every else Severity.WARNING,
+        related=(Related(use.place, "used here"),) if use.place is not None else (),
+    )
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value holds nothing: absent, null, not a number, or text, a list or a mapping without content."""
+    if isinstance(value, str):
+        return not value.strip()
+    if isinstance(value, (list, dict)):
+        return not value
+    return not isinstance(value, (int, float, bytes)) or value != value
+
+
+def uses_of(request: DatasetRequest, read_columns: Mapping[str, Iterable[str] | None]) -> tuple[Use, ...]:
+    """What `request` makes of columns; `read_columns` are those that rewards read, each with their sources."""
+    places = request.columns.places
+    found = []
+    if request.prompt is None:
+        found.append(Use("the prompt", role="input", place=places.get("input")))
+    for name, template in (("agent.prompt", request.prompt), ("agent.instructions", request.instructions)):
+        if template is not None:
+            found += [Use(name, column=column, place=template.place) for column in printed_columns(template)]
+    if request.needs_expected or request.expected_sources:
+        sources = frozenset(request.expected_sources)
+        found.append(Use("a reward", role="expected", place=places.get("expected"), sources=sources))
+    for column, sources_read in read_columns.items():
+        found.append(Use("a reward", column=column, sources=frozenset(sources_read or ())))
+    return tuple(found)
+
+
+def printed_columns(template: TemplateRequest) -> list[str]:
+    """Columns that a template prints whatever they hold, as names that reach into mappings by dots."""
+    try:
+        tree = ImmutableSandboxedEnvironment().parse(template.text)
+    except TemplateError:  # a finding of its own
+        return []
+    outputs = (node for node in tree.body if isinstance(node, nodes.Output))
+    names = [_column(part) for node in outputs for part in node.nodes]
+    asked = {
+        found.name
+        for kind in (nodes.If, nodes.CondExpr, nodes.Test)
+        for node in tree.find_all(kind)
+        for found in node.find_all(nodes.Name)
+    }
+    return list(dict.fromkeys(name for name in names if name and name.split(".")[0] not in asked))
+
+
+def _column(node: nodes.Node) -> str:
+    """The column that an expression is, or is made of by filters; nothing for others."""
+    while isinstance(node, nodes.Filter) and node.name not in ("default", "d") and node.node is not None:
+        node = node.node
+    path: list[str] = []
+    while isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        key = node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
+        if not isinstance(key, str):
+            return ""
+        path.append(key)
+        node = node.node
+    if not isinstance(node, nodes.Name):
+        return ""
+    path.append(node.name)
+    return ".".join(reversed(path[:-1] if node.name == "row" and path[:-1] else path))
