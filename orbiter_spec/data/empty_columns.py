@@ -70,9 +70,9 @@ class EmptyColumns:
 
     def findings(self) -> Iterator[Diagnostic]:
         """An error for a column that holds nothing in any row, a warning where it is some rows."""
-        for (use, *entry), count in self.counts.items():
+        for (use, split, group), count in self.counts.items():
             if count.empty:
-                yield _finding(use, count, self.entries[entry[0], entry[1]])
+                yield _finding(use, count, self.entries[split, group])
 
 
 def _finding(use: Use, count: Count, source: SourceRequest) -> Diagnostic:
