@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import TemplateError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from orbiter_spec.data.columns import look_up, source_of
+from orbiter_spec.data.columns import ABSENT, look_up, source_of
 from orbiter_spec.data.pipeline import row_name
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import DatasetRequest, SourceRequest, TemplateRequest
@@ -35,9 +35,10 @@ class Use:
 
 @dataclass(slots=True)
 class Count:
-    """Rows looked at, those of them that hold nothing, the first of these, and the name of the column."""
+    """Rows looked at, those with the column, those that hold nothing, the first of these, and the column's name."""
 
     rows: int = 0
+    present: int = 0
     empty: int = 0
     first: str = ""
     column: str = ""
@@ -64,14 +65,19 @@ class EmptyColumns:
                 continue
             count = self.counts.setdefault((use, *entry), Count(column=name))
             count.rows += 1
-            if is_empty(look_up(row.fields, name)):
+            value = look_up(row.fields, name)
+            count.present += value is not ABSENT
+            if is_empty(value):
                 count.empty += 1
                 count.first = count.first or row_name(row)
 
     def findings(self) -> Iterator[Diagnostic]:
-        """An error for a column that holds nothing in any row, a warning where it is some rows."""
+        """An error for a column that holds nothing in any row, a warning where it is some rows.
+
+        One that no row has is a finding of others, as long as no step changes the rows.
+        """
         for (use, split, group), count in self.counts.items():
-            if count.empty:
+            if count.empty and (count.present or self.request.pipeline):
                 yield _finding(use, count, self.entries[split, group])
 
 
