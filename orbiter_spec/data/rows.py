@@ -292,7 +292,7 @@ def _prepared(request: DatasetRequest, files: tuple[Path, ...]) -> tuple[RowPlan
     problems = [
         Diagnostic(
             "ORB418",
-            f"prepared file {source.label} is not on this machine",
+            f"prepared file {source.written} is not on this machine",
             source.place,
             note="rows are not counted, and the path reaches verl as it is written",
             help="check the path, or run where the file is",
