@@ -13,7 +13,7 @@ from orbiter_spec.importing.arithmetic import calculate
 from orbiter_spec.importing.expansions import halves, trim
 from orbiter_spec.importing.script import Argument, Script, Trap
 from orbiter_spec.importing.substitutions import NotKnownError, entered, output
-from orbiter_spec.importing.variables import NAME, Variables, in_order
+from orbiter_spec.importing.variables import NAME, POSITIONAL, Variables, in_order
 from orbiter_spec.importing.words import Piece, Scanner, Word
 
 PARAMETER = re.compile(
@@ -148,6 +148,7 @@ class Expander:
     def _items(self, match: re.Match[str]) -> list[Argument] | None:
         name, index = match["name"], match["index"]
         if name in ALL:
+            self.variables.read.add(POSITIONAL)
             return list(self.positional)
         if index not in ALL:
             return None
@@ -274,6 +275,8 @@ class Expander:
             return str(len(self.positional))
         if name == "0":
             return self.name
+        if name in ALL or name.isdigit():
+            self.variables.read.add(POSITIONAL)
         if name in ALL:
             return self._joined(self.positional, name) if self.positional else None
         if name.isdigit():

@@ -10,6 +10,8 @@ from typing import Any
 from orbiter_spec.diagnostics import Diagnostic, Place, Severity
 from orbiter_spec.importing.script import Argument, Launch, Script
 from orbiter_spec.importing.shell import follow
+from orbiter_spec.importing.slurm import told
+from orbiter_spec.importing.variables import NAME
 
 LARGEST = 1_000_000
 OVERRIDE_LINE = re.compile(r"^(?:\+\+|\+|~)?[A-Za-z_][\w/@.-]*(?:=|$)")
@@ -28,6 +30,10 @@ TRAPS = {
     "input": "only a running shell reads this, so the value is not known",
     "order": "the items of a map come in the order written; bash has an order of its own",
 }
+
+
+OF_NAMES = ("condition", "loop", "readonly", "order", "input")
+"""Traps about a variable that is named, whatever became of its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ def _refused(identifier: str, message: str, advice: str, text: Text) -> Read:
 def _read_script(text: Text, environ: Mapping[str, str], launch: int | None) -> Read:
     prompt = re.sub(r"^(\s*)[$%>] (?=\S)", r"\1  ", text.text)
     try:
-        script = follow(prompt, environ, None if text.name == "-" else text.name)
+        script = follow(prompt, {**told(text.text), **environ}, None if text.name == "-" else text.name)
     except RecursionError:
         return _refused("ORB651", "expansions nested too deep to follow", "paste the launch command itself", text)
     if not script.launches:
@@ -175,10 +181,12 @@ def _flag(read: Read, name: str, value: str) -> None:
 
 
 def _traps(script: Script, launch: Launch, text: Text) -> Iterator[Diagnostic]:
-    """What could not be known; not a substitution that the launch has no use for, as the folder of the script."""
-    used = script.buried.union(*(argument.unknown for argument in launch.arguments))
-    for trap in script.traps:
-        if trap.what in TRAPS and (trap.what != "substitution" or trap.text in used):
+    """What could not be known of what went into the launch."""
+    unknown = script.buried.union(*(argument.unknown for argument in launch.arguments))
+    last = {(trap.what, trap.text): trap for trap in script.traps if trap.what in TRAPS}
+    for trap in last.values():
+        named = re.findall(NAME, trap.text.partition("=")[0])
+        if trap.text in unknown or (trap.what in OF_NAMES and launch.uses.intersection(named)):
             yield Diagnostic(
                 "ORB655",
                 f"{trap.text}: {TRAPS[trap.what]}",

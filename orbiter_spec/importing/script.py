@@ -25,11 +25,15 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One command that starts verl: the entry's name, the line, and every argument after the entry."""
+    """One command that starts verl: the entry's name, the line, and every argument after the entry.
+
+    `uses` names the variables whose values went into it.
+    """
 
     entry: str
     line: int
     arguments: tuple[Argument, ...]
+    uses: frozenset[str] = frozenset()
 
 
 @dataclass

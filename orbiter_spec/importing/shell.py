@@ -15,7 +15,7 @@ from orbiter_spec.importing.declarations import DECLARATIONS, READERS, Assignmen
 from orbiter_spec.importing.expander import Expander
 from orbiter_spec.importing.script import Argument, Launch, Script, Trap
 from orbiter_spec.importing.substitutions import NotKnownError
-from orbiter_spec.importing.variables import Variable, Variables
+from orbiter_spec.importing.variables import POSITIONAL, Variable, Variables
 from orbiter_spec.importing.words import ARITHMETIC, Body, Command, Scanner, Word, function_at, scan
 
 ENTRY = re.compile(r"(?:^|[./\\])(main_[a-z_]*|[a-z_]*sft[a-z_]*trainer[a-z_]*)(?:\.py)?$")
@@ -47,6 +47,7 @@ class _Follower:
             self.variables.put_items("BASH_SOURCE", {0: Argument(name, 1)})
         self.expander = Expander(self.variables, self.script, name)
         self.left: list[Variable | None] = []
+        self.handed: set[str] = set()
         self.branches = Branches()
         self.declarations = Declarations(self.expander, self.branches)
         self.functions: dict[str, list[Command]] = {}
@@ -80,6 +81,7 @@ class _Follower:
         self.steps += 1
         if self.steps > MOST_STEPS:
             raise RecursionError("too many steps")
+        self.variables.read.clear()
         words = self._strip_keywords(list(command.words))
         if not words:
             self.branches.done(None, command.end)
@@ -151,6 +153,7 @@ class _Follower:
 
     def _call(self, name: str, arguments: list[Argument]) -> None:
         outer, self.expander.positional = self.expander.positional, arguments
+        self.variables.took(POSITIONAL)
         self.called.add(name)
         self.variables.enter()
         self.run(self.functions[name])
@@ -197,25 +200,32 @@ class _Follower:
         self.expander.note("loop", f"(({word.plain})) counts no further than its start")
 
     def _launch(self, words: list[Word], command: Command) -> None:
-        arguments = [argument for word in words for argument in self.expander.expand(word)]
+        arguments: list[Argument] = []
+        read: list[frozenset[str]] = []
+        for word in words:
+            self.variables.read.clear()
+            arguments += self.expander.expand(word)
+            read += [frozenset(self.variables.read)] * (len(arguments) - len(read))
         for index, argument in enumerate(arguments):
             found = ENTRY.search(argument.text)
             if found and "=" not in argument.text and self._runs(arguments[:index]):
                 self._note_end(command, argument.line)
-                self.script.launches.append(Launch(found[1], argument.line, tuple(arguments[index + 1 :])))
+                uses = self.variables.behind_all(self.handed.union(*read[index + 1 :]))
+                self.script.launches.append(Launch(found[1], argument.line, tuple(arguments[index + 1 :]), uses))
                 return
         if arguments:
             self.script.traps.append(Trap(words[0].line, "command", arguments[0].text))
-            self._inside(arguments, command)
+            self._inside(arguments, read, command)
 
-    def _inside(self, arguments: list[Argument], command: Command) -> None:
+    def _inside(self, arguments: list[Argument], read: list[frozenset[str]], command: Command) -> None:
         """Follow what another shell is given to run: `bash -c "..."`, `ssh host <<EOF`."""
         if arguments[0].text.rpartition("/")[2] not in SHELLS:
             self.written += command.bodies
             return
-        for argument in arguments[1:]:
+        for argument, names in zip(arguments[1:], read[1:], strict=True):
             if re.search(r"\s", argument.text) and MAIN.search(argument.text):
                 self.script.buried |= set(argument.unknown)
+                self.handed |= names
                 self.run(Scanner(argument.text, argument.line).commands())
         for body in command.bodies:
             self.run(Scanner(body.text, body.line).commands())

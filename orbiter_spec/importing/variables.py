@@ -7,12 +7,13 @@ for a map. Each item keeps the line it was written on, so that a finding can poi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from orbiter_spec.importing.script import Argument
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+POSITIONAL = "@"
 FURTHEST = 100_000
 """The highest index of an array that is followed."""
 
@@ -38,15 +39,36 @@ class Variable:
 
 @dataclass
 class Variables:
-    """All variables of a shell; `environ` stands for the environment it was started with."""
+    """All variables of a shell; `environ` stands for the environment it was started with.
+
+    `read` holds the names that the command in hand has looked up, `uses` the names behind each variable's value: what
+    a launch has no use for need not be told. `POSITIONAL` is the name of `$1` and its like.
+    """
 
     environ: Mapping[str, str]
     known: dict[str, Variable] = field(default_factory=dict)
     scopes: list[dict[str, Variable | None]] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
+    uses: dict[str, set[str]] = field(default_factory=dict)
+
+    def behind_all(self, names: Iterable[str]) -> frozenset[str]:
+        """`names` and every name whose value went into one of theirs."""
+        found: set[str] = set()
+        waiting = set(names)
+        while waiting:
+            name = waiting.pop()
+            found.add(name)
+            waiting |= self.uses.get(name, set()) - found
+        return frozenset(found)
+
+    def took(self, name: str) -> None:
+        """The value that `name` has now came from what the command in hand has looked up."""
+        self.uses.setdefault(name, set()).update(self.read)
 
     def get(self, name: str) -> Variable | None:
         """The variable behind a name, references followed."""
         name = self.behind(name)
+        self.read.add(name)
         found = self.known.get(name)
         if found is None and name in self.environ:
             return Variable(self.environ[name])
@@ -101,6 +123,7 @@ class Variables:
     def put(self, name: str, value: str, unknown: tuple[str, ...], *, line: int) -> None:
         """Set a plain value; of an array it is the first item."""
         name = self.behind(name)
+        self.took(name)
         variable = self.writable(name)
         if variable.items is not None:
             self.put_item(name, "0" if variable.is_map else 0, Argument(value, line, unknown))
@@ -110,6 +133,7 @@ class Variables:
     def put_item(self, name: str, key: int | str, item: Argument) -> None:
         """Set one item of an array or a map."""
         name = self.behind(name)
+        self.took(name)
         variable = self.writable(name)
         items = dict(variable.items or {})
         if isinstance(key, int):
@@ -122,6 +146,7 @@ class Variables:
     def put_items(self, name: str, items: Mapping[int | str, Argument]) -> None:
         """Set all items of an array or a map."""
         name = self.behind(name)
+        self.took(name)
         variable = self.writable(name)
         cased = {key: replace(item, text=_cased(item.text, variable)) for key, item in items.items()}
         self.known[name] = replace(variable, items=cased)
