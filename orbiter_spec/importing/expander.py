@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from orbiter_spec.importing.arithmetic import calculate
 from orbiter_spec.importing.expansions import halves, trim
 from orbiter_spec.importing.script import Argument, Script, Trap
-from orbiter_spec.importing.substitutions import NotKnownError, entered, output
+from orbiter_spec.importing.substitutions import NotKnownError, printed
 from orbiter_spec.importing.variables import NAME, POSITIONAL, Variables, in_order
-from orbiter_spec.importing.words import Piece, Scanner, Word
+from orbiter_spec.importing.words import Command, Piece, Scanner, Word
 
 PARAMETER = re.compile(
     rf"(?P<length>#(?=[A-Za-z_@*0-9]))?(?P<indirect>!)?(?P<name>{NAME}|\d+|[@*#?$!-])(?:\[(?P<index>[^\]]*)\])?"
@@ -196,43 +196,22 @@ class Expander:
     def _substituted(self, text: str) -> str:
         """What a command substitution prints, where its words alone say that."""
         unknown, line = self.unknown, self.line
+        answer = None
         try:
-            printed = self._printed(text)
+            commands = Scanner(text, line).commands()
+            answer = printed(commands, self._known_words, self.variables.plain("PWD"), self.variables.plain("HOME"))
         except NotKnownError:
-            printed = None
+            pass
         self.unknown, self.line = unknown, line
-        if printed is None:
+        if answer is None:
             self.tell("substitution", f"$({text.strip()})")
-        return printed or ""
+        return answer or ""
 
-    def _printed(self, text: str) -> str:
-        folder, printed, before = self.folder, list[str](), ""
-        for command in Scanner(text, self.line).commands():
-            skipped, before = before == "||", command.end
-            if command.end not in ("", "&&", "||", ";", "\n"):
-                raise NotKnownError(command.end)
-            if skipped:
-                continue
-            arguments = [argument for word in command.words for argument in self.expand(word)]
-            if not arguments or any(argument.unknown for argument in arguments):
-                raise NotKnownError(text)
-            words = [argument.text for argument in arguments]
-            if words[0] == "cd":
-                folder = self.entered(words[1:], folder)
-            else:
-                printed.append(output(words, folder))
-        return "\n".join(printed).rstrip("\n")
-
-    @property
-    def folder(self) -> str | None:
-        """Where the shell stands; None where that is not known."""
-        found = self.variables.get("PWD")
-        return None if found is None or found.unknown else found.value
-
-    def entered(self, words: Sequence[str], folder: str | None) -> str:
-        """Where `cd` leads. Raises NotKnownError where that is not known."""
-        home = self.variables.get("HOME")
-        return entered(words, folder, None if home is None or home.unknown else home.value)
+    def _known_words(self, command: Command) -> list[str]:
+        arguments = [argument for word in command.words for argument in self.expand(word)]
+        if any(argument.unknown for argument in arguments):
+            raise NotKnownError(command)
+        return [argument.text for argument in arguments]
 
     def _number(self, text: str) -> int | None:
         try:

@@ -14,7 +14,7 @@ from orbiter_spec.importing.branches import TESTS, Branches, truth
 from orbiter_spec.importing.declarations import DECLARATIONS, READERS, Assignment, Declarations, assignment
 from orbiter_spec.importing.expander import Expander
 from orbiter_spec.importing.script import Argument, Launch, Script, Trap
-from orbiter_spec.importing.substitutions import NotKnownError
+from orbiter_spec.importing.substitutions import NotKnownError, entered
 from orbiter_spec.importing.variables import POSITIONAL, Variable, Variables
 from orbiter_spec.importing.words import ARITHMETIC, Body, Command, Scanner, Word, function_at, scan
 
@@ -104,7 +104,8 @@ class _Follower:
         try:
             if self.branches.doubtful or self.branches.operator == "||" or unknown:
                 raise NotKnownError("cd")
-            folder = self.expander.entered([argument.text for argument in arguments], self.expander.folder)
+            words = [argument.text for argument in arguments]
+            folder = entered(words, self.variables.plain("PWD"), self.variables.plain("HOME"))
         except NotKnownError:
             folder, unknown = "", unknown or ("PWD",)
         self.variables.put("PWD", folder, unknown, line=self.expander.line)

@@ -11,11 +11,37 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from orbiter_spec.importing.words import Command
+
+ENDS = ("", "&&", "||", ";", "\n")
 FORMAT = re.compile(r"(?:[^%\\]|%s)*(?:\\n)?")
 
 
 class NotKnownError(Exception):
     """A command whose answer only a running shell has."""
+
+
+def printed(
+    commands: Sequence[Command], words_of: Callable[[Command], list[str]], folder: str | None, home: str | None
+) -> str:
+    """What the commands of a substitution print; `words_of` expands the words of one.
+
+    `folder` is where the shell stands, `home` the user's folder, each None if not known. Raises NotKnownError where
+    only a running shell has the answer.
+    """
+    lines, before = list[str](), ""
+    for command in commands:
+        skipped, before = before == "||", command.end
+        if command.end not in ENDS:
+            raise NotKnownError(command.end)
+        words = [] if skipped else words_of(command)
+        if words[:1] == ["cd"]:
+            folder = entered(words[1:], folder, home)
+        elif words:
+            lines.append(output(words, folder))
+        elif not skipped:
+            raise NotKnownError("")
+    return "\n".join(lines).rstrip("\n")
 
 
 def output(arguments: Sequence[str], folder: str | None) -> str:

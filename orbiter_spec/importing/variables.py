@@ -74,6 +74,11 @@ class Variables:
             return Variable(self.environ[name])
         return found
 
+    def plain(self, name: str) -> str | None:
+        """The value of a variable; None where it has none, or one that is not known."""
+        found = self.get(name)
+        return None if found is None or found.unknown else found.value
+
     def behind(self, name: str) -> str:
         """The name that a reference (`declare -n`) leads to."""
         for _ in range(8):
