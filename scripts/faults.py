@@ -3,7 +3,7 @@
 
     python scripts/faults.py --results faults.jsonl worker driver head node supervisor client     # once each
     python scripts/faults.py --results faults.jsonl --times 10 worker
-    python scripts/faults.py --results faults.jsonl --table
+    python scripts/faults.py --results faults.jsonl --table docs/faults.md                 # its table is written anew
 
 Each run is verl with Ray on this machine's CPU: 6 steps, a checkpoint every second one, three retries. One process is
 killed with SIGKILL at a random moment: every third time while the run starts, else within a second of a step drawn from
@@ -248,16 +248,29 @@ def table(path: Path) -> str:
     return "\n".join(rows)
 
 
+def with_table(page: str, rows: str) -> str:
+    """`page` with `rows` in place of the table of its last section."""
+    before, mark, section = page.rpartition("\n## ")
+    lines = section.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    last = max(number for number, line in enumerate(lines) if line.startswith("|"))
+    return before + mark + "\n".join([*lines[:first], *rows.splitlines(), *lines[last + 1 :]]) + "\n"
+
+
 def main() -> int:
-    """Run trials, or print the table."""
+    """Run trials, or write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="what is killed")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", type=Path, help="a page whose table is replaced; nothing is run")
     given = parser.parse_args()
-    if not given.table:
+    if given.table is not None:
+        given.table.write_text(
+            with_table(given.table.read_text(encoding="utf-8"), table(given.results)), encoding="utf-8"
+        )
+    else:
         draw = random.Random(given.seed)
         for kind in (kind for _ in range(given.times) for kind in given.kinds):
             found = Trial(kind, at_step=OVER)
