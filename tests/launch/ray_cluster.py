@@ -25,8 +25,6 @@ from orbiter_spec.launch.processes import descendants
 
 RAY = Path(sys.executable).with_name("ray")
 STORE_BYTES = 200 << 20
-SOCKETS = ("plasma-store", "raylet")
-"""Named by us: of two nodes that start together in one folder, Ray gives both the same names, and one dies of it."""
 START_SECONDS = 300
 """Usually ten; on two cores that others use as well, a node may take minutes."""
 
@@ -48,7 +46,6 @@ class RayCluster:
     store_bytes: int = STORE_BYTES
     folder: Path = field(default_factory=Path)
     nodes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    started: int = 0
 
     def __enter__(self) -> RayCluster:
         self.folder = Path(tempfile.mkdtemp(prefix="orc-", dir="/tmp"))
@@ -56,7 +53,7 @@ class RayCluster:
         try:
             for number in range(len(self.sizes)):
                 self.start(number)
-            self.wait()
+                self.wait(number + 1)
         except BaseException:
             self.__exit__()
             raise
@@ -78,16 +75,17 @@ class RayCluster:
         return f"127.0.0.2:{self.port}"
 
     def start(self, number: int) -> None:
-        """Start node `number`; the head is number 0."""
+        """Start node `number`; the head is number 0.
+
+        One after another: nodes that start together in one folder give their sockets the same names, and die of it.
+        """
         size = self.sizes[number]
         command = [
             str(RAY), "start", "--block", f"--node-ip-address=127.0.0.{number + 2}",
             f"--num-cpus={size.cpus}", f"--num-gpus={size.gpus}", f"--object-store-memory={self.store_bytes}",
             "--min-worker-port=0", "--max-worker-port=0", "--disable-usage-stats",
             f"--dashboard-agent-listen-port={free_port()}",
-            *(f"--{name}-socket-name={self.folder / name[:1]}-{number}-{self.started}" for name in SOCKETS),
         ]  # fmt: skip
-        self.started += 1
         if number == 0:
             command += ["--head", f"--port={self.port}", f"--temp-dir={self.folder}", "--include-dashboard=true"]
             command += [
@@ -114,8 +112,6 @@ class RayCluster:
             self.nodes[number] = process
         else:
             self.nodes.append(process)
-        if number == 0:
-            self.wait(1)
 
     def wait(self, count: int | None = None, seconds: float = START_SECONDS) -> None:
         """Until the job server answers and sees `count` living nodes."""
