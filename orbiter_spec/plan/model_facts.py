@@ -163,6 +163,7 @@ def with_defaults(config: Config) -> Config:
     return filled
 
 
+@cache
 def _listed(path: str) -> tuple[Config, str] | None:
     """The family of a repository, or of a folder or mirror on another machine that kept the repository's last name."""
     last = path.rstrip("/").rpartition("/")[2]

@@ -10,10 +10,15 @@ and the models accept the same words.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
+
+PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 
 PositiveInt = Annotated[int, Field(ge=1)]
 NodeCount = Annotated[int, Field(ge=1, le=10_000)]
@@ -40,6 +45,12 @@ class Section(BaseModel):
         """The mapping that a lone scalar stands for."""
         return {cls.shorthand: scalar} if cls.shorthand else {}
 
+    @classmethod
+    def model_rebuild(cls, **said: Any) -> bool | None:
+        """Make the validator, as pydantic does at first use, without its search for plugins."""
+        with _without_plugins():
+            return super().model_rebuild(**said)
+
     @model_validator(mode="before")
     @classmethod
     def _expand_shorthand(cls, value: Any) -> Any:
@@ -64,3 +75,17 @@ class Section(BaseModel):
         field.pop("default", None)
         options = [option for option in field.get("anyOf", [field]) if option.get("type") != "null"]
         return options[0] if len(options) == 1 else {"anyOf": options}
+
+
+@contextmanager
+def _without_plugins() -> Iterator[None]:
+    """Where pydantic looks for no plugins: it would read the entry points of every installed package for them."""
+    before = os.environ.get(PLUGINS)
+    os.environ[PLUGINS] = "__all__"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PLUGINS]
+        else:
+            os.environ[PLUGINS] = before

@@ -37,7 +37,7 @@ SWITCHES: Mapping[str, str] = {
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look for the mark in every part that is on."""
-    for key, value in settings.items():
+    for key in [key for key, value in settings.items() if value == "???"]:
         switch = next((switch for prefix, switch in SWITCHES.items() if key.startswith(prefix)), None)
-        if value == "???" and (switch is None or settings.get(switch)):
+        if switch is None or settings.get(switch):
             yield KeyFinding(key, f"{key} is still ???", f"give {key} a value")

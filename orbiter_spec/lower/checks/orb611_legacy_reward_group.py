@@ -38,18 +38,16 @@ MOVED: Mapping[str, str] = {
     "reward_model.": "reward.reward_model.",
     "sandbox_fusion.": "reward.sandbox_fusion.",
 }
+OLD = tuple(MOVED)
 
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look for values in the old groups."""
     for key, value in settings.items():
-        old = next((prefix for prefix in MOVED if key.startswith(prefix)), None)
-        if (
-            old is None
-            or value is None
-            or value == {}
-            or (key == "custom_reward_function.name" and value == "compute_score")
-        ):
+        if not key.startswith(OLD) or value is None or value == {}:
             continue
+        if key == "custom_reward_function.name" and value == "compute_score":
+            continue
+        old = next(prefix for prefix in OLD if key.startswith(prefix))
         new = MOVED[old] + (key.removeprefix(old) if old.endswith(".") else "")
         yield KeyFinding(key, f"{key} = {value!r} is not read", f"set {new} instead", severity=Severity.WARNING)

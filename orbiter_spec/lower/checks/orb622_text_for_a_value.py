@@ -40,11 +40,14 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look at every text."""
     for key, value in settings.items():
-        if not isinstance(value, str) or TAKES_TEXT.search(key):
+        if not isinstance(value, str):
             continue
-        if value.lower() in ("true", "false"):
+        is_truth = value.lower() in ("true", "false")
+        if not (is_truth or NUMBER.fullmatch(value)) or TAKES_TEXT.search(key):
+            continue
+        if is_truth:
             yield KeyFinding(key, f"{key} is the text {value!r}", f"write {value.lower()} without quotes")
-        elif NUMBER.fullmatch(value):
+        else:
             yield KeyFinding(key, f"{key} is the text {value!r}", f"write {_plain(value)} without quotes")
 
 
