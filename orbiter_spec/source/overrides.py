@@ -117,6 +117,8 @@ def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthan
 
 def _unfolded(node: Node, override: Override, depth: int, shorthands: Shorthands) -> Node:
     """The mapping that a shorthand stands for, also where it is a list, or one item of a list that is set into."""
+    if depth and isinstance(override.route[depth - 1], int):
+        return _unfolded_item(node, override.route[:depth], shorthands)
     key, deeper = shorthands.get(override.route[:depth]), override.parts[depth + 1 : depth + 2]
     if key is None or override.parts[depth].value != key:
         return unfold(node, shorthands, override.route[:depth])
@@ -126,6 +128,14 @@ def _unfolded(node: Node, override: Override, depth: int, shorthands: Shorthands
         name = Scalar(node.source, node.start, node.end, key)
         return Mapping(node.source, node.start, node.end, {key: Entry(name, node)})
     return unfold(node, shorthands, override.route[:depth])
+
+
+def _unfolded_item(node: Node, route: Route, shorthands: Shorthands) -> Node:
+    """An item of a list, which stands for what the list would alone: in `rewards`, for a part."""
+    named = tuple(part for part in route if isinstance(part, str))
+    key = shorthands.get(named, "")
+    key = shorthands.get((*named, key), key)
+    return unfold(node, {route: key}, route) if key else node
 
 
 def _set_item(node: Sequence, override: Override, depth: int, shorthands: Shorthands) -> Node:

@@ -10,6 +10,7 @@ import pytest
 from orbiter_spec.rehearse.rehearsal import Rehearsal, rehearse
 
 pytest.importorskip("transformers")
+pytestmark = pytest.mark.timeout(400)
 
 GAME = """\
 class Game:

@@ -13,6 +13,7 @@ from orbiter_spec.rehearse.rehearsal import Rehearsal, rehearse
 from orbiter_spec.rehearse.token_probe import look
 
 pytest.importorskip("transformers")
+pytestmark = pytest.mark.timeout(400)
 
 SPEC = """\
 version: 1

@@ -14,6 +14,7 @@ import pytest
 
 from orbiter_spec.runtime import patches
 
+pytestmark = pytest.mark.timeout(400)
 PROBE = """
 import json, os, sys
 import verl
@@ -52,7 +53,7 @@ def probe(code: str = PROBE, **environment: str) -> Any:
         env={**inherited, **environment},
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=300,
         check=True,
     )
     return json.loads(result.stdout.splitlines()[-1])

@@ -112,6 +112,19 @@ def test_one_item_that_stands_for_a_list_is_set_behind() -> None:
     assert found.data["rewards"] == {"parts": ["a", "b"]}
 
 
+@pytest.mark.parametrize(
+    ("text", "argument", "expected"),
+    [
+        ("train: [a, b]\n", "train[1].limit=3", {"train": ["a", {"path": "b", "limit": 3}]}),
+        ("rewards: [f, g]\n", "rewards[0].weight=2", {"rewards": [{"function": "f", "weight": 2}, "g"]}),
+        ("rewards: [f]\n", "rewards.parts[0].weight=2", {"rewards": {"parts": [{"function": "f", "weight": 2}]}}),
+    ],
+)
+def test_path_goes_through_an_item_that_is_a_shorthand(text: str, argument: str, expected: object) -> None:
+    table = {("train",): "path", ("rewards",): "parts", ("rewards", "parts"): "function"}
+    assert document(text, sets=[argument], shorthands=table).data == expected
+
+
 def test_argument_that_is_no_utf8() -> None:
     found = mistake("a: 1", sets=["a=\udcff"])
     assert (found.id, marked(found.place)) == ("ORB012", "a=?")
