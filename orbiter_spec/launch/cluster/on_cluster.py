@@ -54,6 +54,7 @@ class Driver:
     secrets: dict[str, str] = field(default_factory=dict)
     scrubber: Scrubber = field(default_factory=Scrubber)
     stopped: bool = False
+    saved: int | None = None
 
     def say(self, event: str, **values: object) -> None:
         """One event for whoever follows."""
@@ -182,6 +183,7 @@ def attempt(driver: Driver, from_step: int, checkpoint: Path | None) -> tuple[in
             step = max(step, int(record["step"]))
             watchdog.hear_step()
             driver.say("metrics", record=record)
+            tell_saved(driver)
         if ended and not data:
             break
         verdict = verdict or watchdog.verdict()
@@ -193,6 +195,15 @@ def attempt(driver: Driver, from_step: int, checkpoint: Path | None) -> tuple[in
     driver.write(output.rest())
     tail = driver.scrubber.clean(b"".join(output.tail)).decode("utf-8", errors="replace")
     return process.returncode, verdict or explain_failure(tail, process.returncode), step
+
+
+def tell_saved(driver: Driver) -> None:
+    """Say where the run could go on, when that has changed: who is stopped by Ray may have no time for a last word."""
+    with contextlib.suppress(OSError):
+        found = latest_checkpoint(driver.output / driver.task.checkpoints)
+        if found is not None and found.step != driver.saved:
+            driver.saved = found.step
+            driver.say("saved", step=found.step)
 
 
 @dataclass(slots=True)

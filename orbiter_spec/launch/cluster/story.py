@@ -87,6 +87,8 @@ class Story:
             self._begin_attempt(int(event["number"]), int(event["from_step"]))
         elif kind == "metrics":
             self._measure(event["record"])
+        elif kind == "saved":
+            self.store(resumable_step=int(event["step"]))
         elif kind == "failed":
             self.store(resumable_step=event["resumable_step"])
             again = f"going on from step {event['resumable_step'] or 0}"

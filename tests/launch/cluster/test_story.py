@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from orbiter_spec.launch.cluster.follow import cluster_status, ending, job_reason, make_story
+from orbiter_spec.launch.cluster.on_cluster import Driver, tell_saved
 from orbiter_spec.launch.cluster.record import JobRecord, Submission, read_record, submission_id, write_record
 from orbiter_spec.launch.cluster.task import event_line
 from orbiter_spec.launch.job_server import JobState
@@ -17,6 +18,8 @@ from orbiter_spec.launch.metrics import read_records
 from orbiter_spec.launch.progress import Silent
 from orbiter_spec.launch.run_folder import RunFolder, create_run_folder
 from orbiter_spec.launch.status import State
+from tests.launch.cluster.test_parcel import TASK
+from tests.launch.test_checkpoints import checkpoint
 
 JOB = Submission("small-1", 1, len(b"earlier\n"))
 RECORD = JobRecord("http://head:8265", "abc", (JOB,))
@@ -82,6 +85,28 @@ def test_pieces_cuts_and_second_tellings_change_nothing(folder: RunFolder, size:
     for start in range(0, len(LOG), size):
         story.hear(LOG[start : start + size])
     assert files(folder) == once
+
+
+def test_a_job_stopped_without_a_last_word_can_be_gone_on_with(folder: RunFolder) -> None:
+    log = LOG.splitlines(keepends=True)
+    story = tell(folder, *log[:5], event_line("saved", step=2), log[5])
+    end = ending(story, JobState(JOB.id, "STOPPED"))
+    assert (end.state, end.step, end.resumable_step) == (State.INTERRUPTED, 3, 2)
+    assert folder.read_status().resumable_step == 2
+    assert "@orbiter" not in folder.log.read_text(encoding="utf-8")
+
+
+def test_the_program_on_the_cluster_tells_each_whole_checkpoint_once(tmp_path: Path, capfdbinary) -> None:
+    driver = Driver(TASK, tmp_path, tmp_path)
+    tell_saved(driver)
+    for step in (2, 4):
+        checkpoint(tmp_path / "checkpoints", step)
+        tell_saved(driver)
+        tell_saved(driver)
+    (checkpoint(tmp_path / "checkpoints", 6) / "data.pt").unlink()
+    tell_saved(driver)
+    said = capfdbinary.readouterr().out.decode()
+    assert said == event_line("saved", step=2) + event_line("saved", step=4)
 
 
 def test_a_line_that_only_looks_like_an_event_is_output(folder: RunFolder) -> None:
