@@ -19,6 +19,10 @@ from orbiter_spec.plan.model_facts import find_facts
 
 POSITIONS: tuple[tuple[str, int], ...] = (
     (r"Qwen/Qwen2(\.5)?-Math-[\w.-]+", 4096),
+    (r"Qwen/Qwen2\.5-(0\.5|1\.5|3|7|14|32|72)B-Instruct", 32_768),
+    (r"Qwen/Qwen3-(0\.6B|1\.7B|4B|8B|14B|32B|30B-A3B|235B-A22B)", 40_960),
+    (r"Qwen/Qwen3-(0\.6B|1\.7B|4B|8B|14B|30B-A3B)-Base", 32_768),
+    (r"google/gemma-2-[\w.-]+", 8192),
     (r"meta-llama/Llama-2-[\w.-]+", 4096),
     (r"(meta-llama/)?(Meta-)?Llama-3-[\w.-]+", 8192),
     (r"meta-llama/(Meta-)?Llama-3\.[123]-[\w.-]+", 131_072),

@@ -44,7 +44,7 @@ def check(plan: Plan) -> Iterator[Finding]:
     for role in facts.roles(plan):
         route = f"hardware.{role}.sequence_parallel"
         size = int(plan.get(route) or 1)
-        if role == "critic" or (role != "train" and route not in plan.given):
+        if role != "train" and (route not in plan.given or _has_other_model(plan, role)):
             continue
         if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0):
             continue
@@ -59,3 +59,8 @@ def check(plan: Plan) -> Iterator[Finding]:
             help=f"use {nearest_fitting(usable, size)}",
             related=(("agent.model.path", f"{heads} attention heads"),),
         )
+
+
+def _has_other_model(plan: Plan, role: str) -> bool:
+    """True for a critic that does not begin as the policy; nothing is known of its heads."""
+    return role == "critic" and plan.get("algorithm.critic.model.path") not in (None, plan.get("agent.model.path"))

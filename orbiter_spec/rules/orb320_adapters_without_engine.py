@@ -2,11 +2,11 @@
 
 ## What it checks
 
-`agent.model.lora` goes with FSDP, VeOmni or Megatron.
+`agent.model.lora` goes with FSDP or Megatron.
 
 ## Why it matters
 
-torchtitan trains the full weights all the same, and the KL term is then measured against the moving actor.
+torchtitan and VeOmni train the full weights all the same, and the KL term is then measured against the moving actor.
 
 ## Bad
 
@@ -35,12 +35,13 @@ from orbiter_spec.rules.finding import Finding
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare adapters with the engine."""
-    if not facts.has_lora(plan) or facts.train_engine(plan) != "torchtitan":
+    engine = facts.train_engine(plan)
+    if not facts.has_lora(plan) or engine not in ("torchtitan", "veomni"):
         return
     yield Finding(
         route="agent.model.lora",
-        note="torchtitan trains the full weights all the same",
+        note=f"{engine} trains the full weights all the same",
         help="use engine: fsdp2, or leave lora out",
-        related=(("hardware.train.engine", "torchtitan"),),
+        related=(("hardware.train.engine", engine),),
         severity=Severity.WARNING,
     )
