@@ -137,8 +137,8 @@ def test_nodes_that_are_too_small_are_refused_by_name(spec: Path) -> None:
     done = orbiter("run", str(spec), "--set", "hardware.workers=2", "--set", "algorithm.batch.minibatch=4")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "ORB520" in done.stderr
-    assert "global_pool needs 2 GPUs and 6 CPUs on one node" in done.stderr
-    assert "1 GPUs and 6 CPUs on 127.0.0.2, 127.0.0.3; 0 GPUs and 4 CPUs on 127.0.0.4" in done.stderr
+    assert "global_pool needs 2 GPUs and 6 CPUs on one node" in done.stderr, done.stderr
+    assert "1 GPUs and 6 CPUs on 127.0.0.2, 127.0.0.3; 0 GPUs and 4 CPUs on 127.0.0.4" in done.stderr, done.stderr
     assert not (spec.parent / "runs").exists()
 
 
