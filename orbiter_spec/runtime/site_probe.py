@@ -183,7 +183,8 @@ def inspect_cluster(questions: dict[str, Any], address: str) -> dict[str, Any]:
     import ray
 
     ray.init(address=address, namespace="orbiter-site", log_to_driver=False, logging_level="ERROR")
-    nodes = sorted((node for node in ray.nodes() if node["Alive"]), key=lambda node: str(node["NodeID"]))
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    nodes = sorted(alive, key=lambda node: (node["NodeManagerAddress"], node["NodeID"]))
     free = ray._private.state.available_resources_per_node()
     deadline = time.monotonic() + questions["node_seconds"]
     facts = _ask_each(inspect_node, nodes, [(questions,)] * len(nodes), deadline)
