@@ -5,6 +5,9 @@
 Both go through `NaiveRewardManager.run_single` as a reward worker calls it, with all calls in flight at once; one has
 the plain function, the other the compiled reward path with that function as its only part. The other lines are what the
 reward path adds: several parts, a gate, a function in a process of its own, a batch.
+
+Seen on two cores that had other work as well, with 500 calls: 2,778 calls a second of the naive manager, 2,647 of the
+reward path with the same function, 617 with three parts, 1,797 gated, 607 in a process of its own, 1,692 in batches.
 """
 
 from __future__ import annotations
