@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from orbiter_spec.data.jsonl import BOM, Fields, read_jsonl
-from orbiter_spec.data.opening import BROKEN, FORMAT_HELP, FORMATS, open_bytes, suffix_of
+from orbiter_spec.data.opening import BROKEN, FORMAT_HELP, FORMATS, is_pattern, open_bytes, suffix_of
 from orbiter_spec.data.problems import Line, Problems
 from orbiter_spec.data.request import HubRequest, SourceRequest
 from orbiter_spec.data.run_records import RunRecordsError, read_run
@@ -74,7 +74,10 @@ def _check_file(source: SourceRequest, problems: Problems) -> bool:
     path = source.path
     if source.run is not None or source.hub is not None:
         return True
-    if not path.exists():
+    if is_pattern(path):
+        help = "patterns are relative to the file that names them; ** goes through folders"
+        problems.add(source, "ORB410", f"no file matches {source.label}", help=help)
+    elif not path.exists():
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
         close = nearest(path.name, siblings)
         help = f"did you mean {close}?" if close else "paths are relative to the file that names them"

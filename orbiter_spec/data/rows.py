@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orbiter_spec.data.opening import matching_files
+from orbiter_spec.data.prepared import check_prepared, count_rows
 from orbiter_spec.data.request import (
     BuildResult,
     Columns,
@@ -36,6 +37,8 @@ TRAIN_FILE = "data/train.parquet"
 VALIDATION_FILE = "data/validation.parquet"
 WAITING = "ORB460"
 """Rows that a teacher has not been asked about yet."""
+COLUMN_ROLES = {"input", "expected", "chat", "source", "images"}
+"""Columns that rows are built from; the others are verl's, in prepared rows."""
 EMPTY = ("ORB457", "ORB458")
 """Columns that hold nothing: found by a look, and true of the rows that are built."""
 DRAW_SEED = 42
@@ -83,7 +86,7 @@ def plan_rows(
     request = replace(request, needs_expected=needs_expected, expected_sources=compared)
     files = tuple(path for source in (*request.train, *request.validation) for path in source_files(source))
     if experiment.dataset.prepared:
-        return _prepared(request, files)
+        return _prepared(experiment, request, files)
     from orbiter_spec.data.build import check
     from orbiter_spec.data.empty_columns import uses_of
     from orbiter_spec.data.prompt_checks import check_prompts, first_rows
@@ -278,7 +281,7 @@ def _columns(experiment: Experiment, document: Document) -> Columns:
     named = experiment.dataset.columns
     if named is None:
         return Columns()
-    values: dict[str, Any] = named.model_dump(exclude_none=True)
+    values: dict[str, Any] = named.model_dump(exclude_none=True, include=COLUMN_ROLES)
     places = {name: document.place(("dataset", "columns", name)) for name in values}
     return Columns(**values, places=places)
 
@@ -287,35 +290,19 @@ def _template(text: str | None, route: Route, document: Document) -> TemplateReq
     return None if text is None else TemplateRequest(text, document.place(route))
 
 
-def _prepared(request: DatasetRequest, files: tuple[Path, ...]) -> tuple[RowPlan | None, list[Diagnostic]]:
-    """Files verl reads where they are. One that is not here may be on the cluster, so its absence is a warning."""
-    problems = [
-        Diagnostic(
-            "ORB418",
-            f"prepared file {source.written} is not on this machine",
-            source.place,
-            note="rows are not counted, and the path reaches verl as it is written",
-            help="check the path, or run where the file is",
-            severity=Severity.WARNING,
-        )
-        for source in (*request.train, *request.validation)
-        if not source.path.is_file()
-    ]
+def _prepared(
+    experiment: Experiment, request: DatasetRequest, files: tuple[Path, ...]
+) -> tuple[RowPlan | None, list[Diagnostic]]:
+    """Files verl reads where they are."""
+    problems, good = check_prepared(experiment, (*request.train, *request.validation))
+    if not good:
+        return None, problems
     paths: dict[str, Any] = {"dataset.train": [_as_verl_sees(source) for source in request.train]}
     if request.validation:
         paths["dataset.validation"] = [_as_verl_sees(source) for source in request.validation]
     here = tuple(path for path in files if path.is_file())
-    return RowPlan(None, _count(request.train), _count(request.validation), paths, here), problems
+    return RowPlan(None, count_rows(request.train), count_rows(request.validation), paths, here), problems
 
 
 def _as_verl_sees(source: SourceRequest) -> str:
     return str(source.path) if source.path.is_file() else source.written
-
-
-def _count(sources: tuple[SourceRequest, ...]) -> int | None:
-    """Rows by the files' own footers, without reading them."""
-    if not sources or not all(source.path.is_file() for source in sources):
-        return None
-    from pyarrow import parquet
-
-    return sum(int(parquet.read_metadata(source.path).num_rows) for source in sources)
