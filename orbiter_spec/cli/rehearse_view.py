@@ -71,11 +71,17 @@ def _played(done: Rehearsal) -> Iterator[tuple[str, str]]:
     if walks:
         totals, steps = [one.total_reward for one in walks], [one.steps for one in walks]
         ended = sum(one.done for one in walks)
-        text = f"{len(walks)} episodes, {ended} ended, {min(steps)} to {max(steps)} steps, "
+        text = f"{len(walks)} episodes, {ended} ended, steps {_span(steps)}, "
         seconds = sum(one.seconds for one in walks) / max(1, sum(steps))
-        yield "environment", f"{text}return {min(totals):.3g} to {max(totals):.3g}, {1000 * seconds:.3g} ms a step"
+        yield "environment", f"{text}return {_span(totals)}, {1000 * seconds:.3g} ms a step"
     for call in calls:
         yield f"tool {call.tool}", f"{_short(dict(call.arguments))} gave {_short(call.answer)} in {call.seconds:.2g} s"
+
+
+def _span(values: list[int] | list[float]) -> str:
+    """The lowest and the highest, once where they are the same."""
+    ends = dict.fromkeys(f"{value:.3g}" for value in (min(values), max(values)))
+    return " to ".join(ends)
 
 
 def _tried(done: Rehearsal) -> Iterator[tuple[str, str]]:

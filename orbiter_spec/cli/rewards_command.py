@@ -94,7 +94,8 @@ def _show(tried: Any, style: str, state: Compilation) -> None:
         click.echo(f"{name}: not tried, {why}")
     print_report(tried.report, "text")
     if tried.report.ok and tried.table:
-        click.echo(f"{tried.answers} answers of {tried.rows} rows scored, no fault found")
+        what = "error" if any(tried.report) else "fault"
+        click.echo(f"{tried.answers} answers of {tried.rows} rows scored, no {what} found")
 
 
 def _table(rows: list[Row]) -> str:
