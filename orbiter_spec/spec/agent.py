@@ -14,7 +14,7 @@ class Lora(Section):
     """Low-rank adapters (Hu et al., arXiv:2106.09685) trained instead of the full weights."""
 
     rank: PositiveInt | None = Field(None, description="Rank of the update matrices. Left out: the adapter's.")
-    alpha: NonNegativeInt | None = Field(None, description="Scaling numerator. Left out: twice the rank.")
+    alpha: PositiveInt | None = Field(None, description="Scaling numerator. Left out: twice the rank.")
     targets: str | list[str] | None = Field(None, description="Modules to adapt, or all-linear. Left out: all-linear.")
     exclude: str | list[str] | None = Field(None, description="Modules never adapted. Left out: none.")
     adapter: str | None = Field(None, description="Folder of an adapter to start from. Left out: a fresh one.")
