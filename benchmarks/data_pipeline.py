@@ -13,11 +13,15 @@ Two processors shared with other work, load averages of 12 to 17, two workers:
     100000  orbiter    146.9     681   29.9        3341       611      82019
     100000  datasets   359.6     278   84.9        1178       982      82030
     100000  polars      73.1    1368   19.1        5241       306      82030
+    200000  orbiter    138.2    1447   36.5        5481       657     164121
+    200000  datasets   778.6     257  181.1        1104      1401     164148
+    200000  polars      45.0    4443   32.5        6157       501     164148
     1000000 whole      614.3    1628  153.1        6532       731     870472
 
-That is 2.4 times `datasets` in wall time and 2.8 times in processor time at 100,000 rows. Some 16 s of the processors
-are spent before the first row, mostly on importing transformers in each worker, and do not grow with the rows. Polars
-keeps everything in memory and does less: no rows as JSON, no reports, and nothing to go on from when it is killed.
+That is 2.4 times `datasets` in wall time and 2.8 times in processor time at 100,000 rows, and 5.6 and 5.0 times at
+200,000; the load changed between the ways, so processor time compares better. Some 16 s of the processors are spent
+before the first row, mostly on importing transformers in each worker, and do not grow with the rows. Polars keeps
+everything in memory and does less: no rows as JSON, no reports, and nothing to go on from when it is killed.
 
 Of these 100,000 rows ours keeps 11 fewer than the others. All 11 are planted near-duplicates whose exact Jaccard
 similarity to a row that stays is 0.949 to 0.957, above the threshold of 0.85: the index of rensa, which the others use,
