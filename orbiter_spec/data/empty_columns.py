@@ -107,21 +107,29 @@ def is_empty(value: Any) -> bool:
     return not isinstance(value, (int, float, bytes)) or value != value
 
 
-def uses_of(request: DatasetRequest, read_columns: Mapping[str, Iterable[str] | None]) -> tuple[Use, ...]:
-    """What `request` makes of columns; `read_columns` are those that rewards read, each with their sources."""
+def uses_of(
+    request: DatasetRequest, read_columns: Mapping[str, Iterable[str] | None], *, asks_the_row: bool = True
+) -> tuple[Use, ...]:
+    """What `request` makes of columns; `read_columns` are those that rewards read, each with their sources.
+
+    Where an environment speaks first, `asks_the_row` is False: it may need no words of the row.
+    """
     places = request.columns.places
-    found = []
-    if request.prompt is None:
-        found.append(Use("the prompt", role="input", place=places.get("input")))
-    for name, template in (("agent.prompt", request.prompt), ("agent.instructions", request.instructions)):
-        if template is not None:
-            found += [Use(name, column=column, place=template.place) for column in printed_columns(template)]
+    found = list(_prompt_uses(request)) if asks_the_row else []
     if request.needs_expected or request.expected_sources:
         sources = frozenset(request.expected_sources)
         found.append(Use("a reward", role="expected", place=places.get("expected"), sources=sources))
     for column, sources_read in read_columns.items():
         found.append(Use("a reward", column=column, sources=frozenset(sources_read or ())))
     return tuple(found)
+
+
+def _prompt_uses(request: DatasetRequest) -> Iterator[Use]:
+    if request.prompt is None:
+        yield Use("the prompt", role="input", place=request.columns.places.get("input"))
+    for name, template in (("agent.prompt", request.prompt), ("agent.instructions", request.instructions)):
+        if template is not None:
+            yield from (Use(name, column=column, place=template.place) for column in printed_columns(template))
 
 
 def printed_columns(template: TemplateRequest) -> list[str]:

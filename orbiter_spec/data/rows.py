@@ -91,7 +91,8 @@ def plan_rows(
     from orbiter_spec.data.empty_columns import uses_of
     from orbiter_spec.data.prompt_checks import check_prompts, first_rows
 
-    checked = check(request, uses=uses_of(request, read_columns or {}))
+    has_environment = experiment.agent.environment is not None
+    checked = check(request, uses=uses_of(request, read_columns or {}, asks_the_row=not has_environment))
     problems = list(checked.diagnostics)
     if any(found.severity is Severity.ERROR for found in problems):
         return None, problems

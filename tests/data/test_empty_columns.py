@@ -55,6 +55,17 @@ def test_a_column_that_is_empty_in_some_rows(tmp_path: Path) -> None:
     assert found(tmp_path, data, dataset=f", pipeline: [{{{step}}}]") == [], "the help is a step that mends it"
 
 
+def test_an_environment_may_need_no_words_of_the_row(tmp_path: Path) -> None:
+    (tmp_path / "game.py").write_text(
+        "class Game:\n    def reset(self): return 'go'\n    def step(self, action): return '', 1.0, True, {}\n",
+        encoding="utf-8",
+    )
+    agent = ', prompt: "{{ question }}", environment: {class: "game.py:Game"}'
+    data = rows(question="", answer="")
+    empty = [one.message for one in found(tmp_path, data, agent=agent) if one.id in ("ORB457", "ORB458")]
+    assert [message.partition(" is ")[0] for message in empty] == ["answer"], "what a reward compares is looked at"
+
+
 def test_columns_of_templates(tmp_path: Path) -> None:
     agent = ', prompt: "{{ question }}", instructions: "About {{ row.topic }}."'
     (problem,) = found(tmp_path, rows(topic=""), agent=agent)

@@ -46,6 +46,7 @@ PARTS: list[dict[str, Any]] = [
         "timeout_seconds": 3.0,
         "memory_megabytes": 256,
         "concurrency": 2,
+        "sources": ["rows"],
     },
     {"name": "many", "function": "rewards.py:score", "batch": 8},
     {"name": "graded", "judge": JUDGE},

@@ -52,7 +52,7 @@ class Opened:
         self.page.on("request", lambda request: self.requests.append(request.url))
         started = time.monotonic()
         self.page.goto(path.as_uri())
-        self.page.wait_for_function("document.querySelectorAll('.uplot canvas').length > 3")
+        self.page.locator(".uplot canvas").nth(3).wait_for(state="attached")
         self.seconds = time.monotonic() - started
 
 
