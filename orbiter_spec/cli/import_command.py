@@ -55,7 +55,9 @@ def command(
     print_report(imported.report, style)
     if imported.spec_text is None:
         stop(Exit.SPEC)
-    if output is not None:
+    if output is not None and output.exists() and not imported.report.ok:
+        click.echo(f"{output} is left as it was; name a new file to have the spec with its errors", err=True)
+    elif output is not None:
         _write(output, imported.spec_text)
     elif style == "text" and not checked:
         click.echo(imported.spec_text, nl=False)

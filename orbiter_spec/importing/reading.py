@@ -15,7 +15,7 @@ from orbiter_spec.importing.variables import NAME
 
 LARGEST = 1_000_000
 OVERRIDE_LINE = re.compile(r"^(?:\+\+|\+|~)?[A-Za-z_][\w/@.-]*(?:=|$)")
-LAUNCH = re.compile(r"(?:^|[\s.'\"/])main_[a-z_]+(?:\.py)?(?:[\s'\"]|$)")
+LAUNCH = re.compile(r"(?:^|[\s.'\"/])(main_[a-z_]+)(?:\.py)?(?:[\s'\"]|$)")
 YAML_ROOT = re.compile(r"^(?:actor_rollout_ref|trainer|algorithm|data|critic)\s*:", re.MULTILINE)
 FISH = re.compile(r"^\s*set\s+(?:-\w+\s+)*\w+\s+\S", re.MULTILINE)
 FLAGS_WITH_VALUE = ("--config-name", "-cn", "--config-path", "-cp", "--config-dir", "-cd")
@@ -110,8 +110,8 @@ def _is_content(line: str) -> bool:
     return bool(line.strip()) and not line.strip().startswith("#")
 
 
-def _refused(identifier: str, message: str, advice: str, text: Text) -> Read:
-    return Read("nothing", diagnostics=[Diagnostic(identifier, message, text.place(1), help=advice)])
+def _refused(identifier: str, message: str, advice: str, text: Text, line: int = 1) -> Read:
+    return Read("nothing", diagnostics=[Diagnostic(identifier, message, text.place(line), help=advice)])
 
 
 def _read_script(text: Text, environ: Mapping[str, str], launch: int | None) -> Read:
@@ -123,6 +123,13 @@ def _read_script(text: Text, environ: Mapping[str, str], launch: int | None) -> 
     if not script.launches:
         if FISH.search(text.text) and "end" in text.text.split():
             return _refused("ORB652", "this looks like a fish script", "paste the launch command itself", text)
+        hidden = LAUNCH.search(text.text)
+        if hidden is not None and text.text.count("\n") > 0:
+            line = text.text.count("\n", 0, hidden.start(1)) + 1
+            message = (
+                "the launch is not reached: it stands in a comment, a quote or a bracket, or is left out by a test"
+            )
+            return _refused("ORB651", message, "paste the launch command itself", text, line)
         advice = "it needs a line such as python3 -m verl.trainer.main_ppo data.train_batch_size=256"
         return _refused("ORB651", "nothing here starts verl.trainer.main_ppo", advice, text)
     if len(script.launches) > 1 and launch is None:

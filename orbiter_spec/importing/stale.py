@@ -59,9 +59,12 @@ CHANGES: tuple[Change, ...] = (
         )
     ),
     *(
-        Change(f"{home}.checkpoint.contents", "what is saved and what is loaded are two lists", to)
+        Change(
+            f"{home}.checkpoint.contents",
+            "what is saved and what is loaded are two lists",
+            f"{home}.checkpoint.save_contents",
+        )
         for home in ("actor_rollout_ref.actor", "critic")
-        for to in (f"{home}.checkpoint.save_contents",)
     ),
     Change(
         "actor_rollout_ref.actor.use_token_level_loss",

@@ -106,3 +106,22 @@ def test_a_script_in_another_folder_finds_its_own_files(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path.parent)
     result = CliRunner().invoke(command, [f"{tmp_path.name}/run.sh"])
     assert f"train: {tmp_path}/train.parquet" in result.output
+
+
+def test_a_launch_that_is_not_reached_is_pointed_at(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text('cd "$(dirname "$0"\nset -x\npython3 -m verl.trainer.main_ppo trainer.nnodes=2\n')
+    result = CliRunner().invoke(command, [str(path)])
+    assert result.exit_code == 1
+    assert "the launch is not reached" in result.output and "run.sh:3:1" in result.output
+
+
+def test_a_file_that_is_there_is_not_replaced_by_a_spec_with_errors(tmp_path: Path) -> None:
+    path, spec = script(tmp_path), tmp_path / "spec.yaml"
+    path.write_text(path.read_text().replace("rollout.n=8", "rollout.n=8 trainer.no_such_key=1"))
+    assert CliRunner().invoke(command, [str(path), "-o", str(spec)]).exit_code == 1
+    assert "Look here" in spec.read_text(), "a new file gets the spec and its comments"
+    spec.write_text("keep me")
+    result = CliRunner().invoke(command, [str(path), "-o", str(spec)])
+    assert result.exit_code == 1 and "left as it was" in result.output
+    assert spec.read_text() == "keep me"

@@ -197,7 +197,8 @@ def _client_class() -> type:
             return types.Response(id="", created=0, model=model, usage=None, message=message)
 
         def _unused(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+            """What verifiers asks of a client that sends requests; this one sends none."""
+            raise NotImplementedError("the policy speaks through get_response alone")
 
         setup_client = to_native_tool = to_native_prompt = get_native_response = _unused
         raise_from_native_response = from_native_response = close = _unused
