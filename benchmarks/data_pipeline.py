@@ -18,7 +18,10 @@ Two processors shared with other work, load averages of 12 to 17, two workers:
     200000  polars      45.0    4443   32.5        6157       501     164148
     1000000 whole      614.3    1628  153.1        6532       731     870472
 
-That is 2.4 times `datasets` in wall time and 2.8 times in processor time at 100,000 rows, and 5.6 and 5.0 times at
+The same with nothing else running: 100,000 rows in 14.8 s (26.0 CPU s, 678 MiB) beside 47.1 s (63.2 CPU s, 1007 MiB)
+of `datasets`, 3.2 times.
+
+Under load it is 2.4 times in wall time and 2.8 times in processor time at 100,000 rows, and 5.6 and 5.0 times at
 200,000; the load changed between the ways, so processor time compares better. Some 16 s of the processors are spent
 before the first row, mostly on importing transformers in each worker, and do not grow with the rows. Polars keeps
 everything in memory and does less: no rows as JSON, no reports, and nothing to go on from when it is killed.
