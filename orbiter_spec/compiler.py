@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 def read_document(state: Compilation) -> None:
     """Text to document."""
-    from orbiter_spec.spec.fields import shorthands
+    from orbiter_spec.spec.fields import shorthand
 
     path = None if state.spec == "-" else state.spec
-    state.document, problems = read(path, sets=state.sets, shorthands=shorthands())
+    state.document, problems = read(path, sets=state.sets, shorthand=shorthand)
     state.findings += problems
 
 

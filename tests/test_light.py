@@ -59,3 +59,11 @@ def test_the_doctor_and_the_page_of_a_run_load_nothing_heavy(tmp_path: Path) -> 
 def test_validate_and_compile_load_nothing_heavy(project: Path) -> None:
     assert loaded_after(command("validate", str(project)), project.parent) == []
     assert set(loaded_after(command("compile", str(project), "-o", "out"), project.parent)) <= {"numpy"}
+
+
+def test_a_section_that_a_spec_does_not_have_is_never_made(project: Path) -> None:
+    code = command("validate", str(project)) + (
+        "\nfrom orbiter_spec.spec.agent import Model\nfrom orbiter_spec.spec.algorithm import CriticModel\n"
+        "assert Model.__pydantic_complete__ and not CriticModel.__pydantic_complete__"
+    )
+    loaded_after(code, project.parent)

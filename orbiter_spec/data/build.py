@@ -11,9 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from orbiter_spec.data.blocks import NotPlainError
 from orbiter_spec.data.building import Build, Progress
-from orbiter_spec.data.bulk import Bulk, is_plain
 from orbiter_spec.data.empty_columns import EmptyColumns, Use
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.pipeline import Context
@@ -36,6 +34,9 @@ def build(
     `workers`, with the same bytes for any number. With `checkpoints`, a folder, a build that was killed goes on where
     it was. `progress` is called after every batch.
     """
+    from orbiter_spec.data.blocks import NotPlainError
+    from orbiter_spec.data.bulk import Bulk, is_plain
+
     known = context or step_context(request)
     if is_plain(request):
         with suppress(NotPlainError):

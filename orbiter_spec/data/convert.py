@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,7 +23,9 @@ from orbiter_spec.data.columns import ABSENT, Resolved, look_up, resolve_columns
 from orbiter_spec.data.problems import Problems
 from orbiter_spec.data.read import Row
 from orbiter_spec.data.request import DatasetRequest, SourceRequest, TemplateRequest
-from orbiter_spec.data.template import PromptError, PromptTemplate
+
+if TYPE_CHECKING:
+    from orbiter_spec.data.template import PromptError, PromptTemplate
 
 TEMPLATE_FAILURES = 1
 """After so many rows that a template fails on, the others are not tried: they mostly fail for the same reason."""
@@ -42,11 +44,11 @@ class Converter:
     def __init__(self, request: DatasetRequest, problems: Problems) -> None:
         self._request = request
         self._problems = problems
+        self._template_failures = 0
         self._prompt = self._compile(request.prompt)
         self._instructions = self._compile(request.instructions)
         self._resolved: dict[SourceRequest, Resolved | None] = {}
         self._by_names: dict[tuple[str, ...], Resolved] = {}
-        self._template_failures = 0
         self._last: tuple[SourceRequest | None, Resolved | None] = (None, None)
 
     @property
@@ -178,6 +180,8 @@ class Converter:
     def _compile(self, template: TemplateRequest | None) -> PromptTemplate | None:
         if template is None:
             return None
+        from orbiter_spec.data.template import PromptError, PromptTemplate
+
         try:
             return PromptTemplate(template.text)
         except PromptError as error:
@@ -190,6 +194,8 @@ class Converter:
     def _render(self, template: PromptTemplate | None, request: TemplateRequest | None, row: Row) -> str | None:
         if template is None or request is None or not self.ready:
             return None if template is None else ""
+        from orbiter_spec.data.template import PromptError
+
         try:
             text = template.render(row.fields)
         except PromptError as error:

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orbiter_spec.data.checkpoint import Checkpoint
 from orbiter_spec.data.pipeline import OPAQUE, Context, Rows, RowStep, StreamStep, blamed, make_steps
 from orbiter_spec.data.request import StepReport, StepRequest
 from orbiter_spec.data.row_work import Done, RowWork
-from orbiter_spec.data.workers import Workers
+
+if TYPE_CHECKING:
+    from orbiter_spec.data.workers import Workers
 
 
 @dataclass
@@ -51,6 +54,8 @@ class Flow:
         """One run of row steps. `run` are the steps that take part, `reported` those of them that report."""
         if not run:
             return batches
+        from orbiter_spec.data.workers import Workers
+
         workers = Workers(RowWork, ([requests[index] for index in run], replace(self.context, aside=[])), self.workers)
         kept = Checkpoint(self.checkpoints / str(run[0])) if self.checkpoints is not None else None
         return self._results(batches, workers, kept, [self.reports[index] for index in reported])

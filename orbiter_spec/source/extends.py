@@ -17,7 +17,7 @@ from orbiter_spec.source.compose import compose
 from orbiter_spec.source.environment import fill_environment
 from orbiter_spec.source.files import open_source
 from orbiter_spec.source.limits import MAX_EXTENDS, MAX_FILES
-from orbiter_spec.source.merge import Shorthands, merge
+from orbiter_spec.source.merge import Shorthand, merge
 from orbiter_spec.source.nodes import Mapping, Node, Scalar, Sequence, kind
 from orbiter_spec.source.text import Source
 
@@ -29,7 +29,7 @@ class Loading:
     """One spec being read: what every file of it adds to."""
 
     environ: Environment[str, str]
-    shorthands: Shorthands
+    shorthand: Shorthand
     sources: list[Source] = field(default_factory=list)
     found: list[Diagnostic] = field(default_factory=list)
 
@@ -59,8 +59,8 @@ def _lay_over(root: Mapping, value: Node, loading: Loading, chain: tuple[Source,
     for base in bases:
         if base is None:
             return None
-        merged = base if merged is None else merge(merged, base, loading.shorthands)
-    return root if merged is None else merge(merged, root, loading.shorthands)
+        merged = base if merged is None else merge(merged, base, loading.shorthand)
+    return root if merged is None else merge(merged, root, loading.shorthand)
 
 
 def _names(value: Node, loading: Loading) -> list[Scalar] | None:

@@ -6,38 +6,38 @@ shared by aliases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Table
+from collections.abc import Callable
 
 from orbiter_spec.source.nodes import Entry, Mapping, Node, Scalar
 from orbiter_spec.source.routes import Route
 
-Shorthands = Table[Route, str]
-"""Routes at which one scalar stands for a mapping, and the key that it stands for in it."""
+Shorthand = Callable[[Route], str | None]
+"""The key that a scalar at a route stands for in a mapping, or None where it stands for none."""
 
 
-def merge(lower: Mapping, upper: Mapping, shorthands: Shorthands, route: Route = ()) -> Mapping:
+def merge(lower: Mapping, upper: Mapping, shorthand: Shorthand, route: Route = ()) -> Mapping:
     """`lower` with `upper` laid over it; keys keep the order of `lower`, new ones follow."""
     merged = Mapping(upper.source, upper.start, upper.end, dict(lower.entries))
     for name, entry in upper.entries.items():
         below = merged.entries.get(name)
         if below is not None:
             here = (*route, name)
-            entry = Entry(entry.key, _merge_values(below.value, entry.value, shorthands, here))
+            entry = Entry(entry.key, _merge_values(below.value, entry.value, shorthand, here))
         merged.entries[name] = entry
     return merged
 
 
-def _merge_values(lower: Node, upper: Node, shorthands: Shorthands, route: Route) -> Node:
+def _merge_values(lower: Node, upper: Node, shorthand: Shorthand, route: Route) -> Node:
     if isinstance(upper, Mapping):
-        lower = unfold(lower, shorthands, route)
+        lower = unfold(lower, shorthand, route)
         if isinstance(lower, Mapping):
-            return merge(lower, upper, shorthands, route)
+            return merge(lower, upper, shorthand, route)
     return upper
 
 
-def unfold(node: Node, shorthands: Shorthands, route: Route) -> Node:
+def unfold(node: Node, shorthand: Shorthand, route: Route) -> Node:
     """The mapping that a shorthand string stands for; every other node as it is."""
-    key = shorthands.get(route)
+    key = shorthand(route)
     if key is None or not isinstance(node, Scalar) or not isinstance(node.value, str):
         return node
     name = Scalar(node.source, node.start, node.end, key)

@@ -15,7 +15,7 @@ from orbiter_spec.source.compose import compose
 from orbiter_spec.source.extends import KEY
 from orbiter_spec.source.files import check_text
 from orbiter_spec.source.limits import MAX_DEPTH
-from orbiter_spec.source.merge import Shorthands, unfold
+from orbiter_spec.source.merge import Shorthand, unfold
 from orbiter_spec.source.nodes import Entry, Mapping, Node, Scalar, Sequence, kind
 from orbiter_spec.source.routes import Route, format_route, scan_route
 from orbiter_spec.source.text import Source, readable
@@ -71,10 +71,10 @@ def _check_path(source: Source, parts: list[tuple[str | int, int, int]], end: in
     return None
 
 
-def apply_override(root: Mapping, override: Override, shorthands: Shorthands) -> tuple[Mapping, Diagnostic | None]:
+def apply_override(root: Mapping, override: Override, shorthand: Shorthand) -> tuple[Mapping, Diagnostic | None]:
     """`root` with the value set, or `root` as it is and the reason."""
     try:
-        changed = _set(root, override, 0, shorthands)
+        changed = _set(root, override, 0, shorthand)
     except _Misfit as misfit:
         return root, misfit.diagnostic
     assert isinstance(changed, Mapping)
@@ -89,15 +89,15 @@ class _Misfit(Exception):  # noqa: N818
         self.diagnostic = diagnostic
 
 
-def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthands) -> Node | None:
+def _set(node: Node | None, override: Override, depth: int, shorthand: Shorthand) -> Node | None:
     """A copy of `node` in which what the parts from `depth` on lead to is the override's value, or is gone."""
     if depth == len(override.parts):
         return override.value
     part = override.parts[depth]
     if node is not None:
-        node = _unfolded(node, override, depth, shorthands)
+        node = _unfolded(node, override, depth, shorthand)
     if isinstance(node, Sequence):
-        return _set_item(node, override, depth, shorthands)
+        return _set_item(node, override, depth, shorthand)
     if node is None or (isinstance(node, Scalar) and node.value is None):
         node = Mapping(part.source, part.start, part.end)
     if not isinstance(node, Mapping):
@@ -106,7 +106,7 @@ def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthan
     below = node.entries.get(name)
     if below is None and override.value is None:
         return node
-    value = _set(below.value if below else None, override, depth + 1, shorthands)
+    value = _set(below.value if below else None, override, depth + 1, shorthand)
     entries = dict(node.entries)
     if value is None:
         del entries[name]
@@ -115,36 +115,36 @@ def _set(node: Node | None, override: Override, depth: int, shorthands: Shorthan
     return Mapping(node.source, node.start, node.end, entries)
 
 
-def _unfolded(node: Node, override: Override, depth: int, shorthands: Shorthands) -> Node:
+def _unfolded(node: Node, override: Override, depth: int, shorthand: Shorthand) -> Node:
     """The mapping that a shorthand stands for, also where it is a list, or one item of a list that is set into."""
     if depth and isinstance(override.route[depth - 1], int):
-        return _unfolded_item(node, override.route[:depth], shorthands)
-    key, deeper = shorthands.get(override.route[:depth]), override.parts[depth + 1 : depth + 2]
+        return _unfolded_item(node, override.route[:depth], shorthand)
+    key, deeper = shorthand(override.route[:depth]), override.parts[depth + 1 : depth + 2]
     if key is None or override.parts[depth].value != key:
-        return unfold(node, shorthands, override.route[:depth])
+        return unfold(node, shorthand, override.route[:depth])
     if isinstance(node, Scalar) and isinstance(node.value, str) and deeper and isinstance(deeper[0].value, int):
         node = Sequence(node.source, node.start, node.end, [node])
     if isinstance(node, Sequence):
         name = Scalar(node.source, node.start, node.end, key)
         return Mapping(node.source, node.start, node.end, {key: Entry(name, node)})
-    return unfold(node, shorthands, override.route[:depth])
+    return unfold(node, shorthand, override.route[:depth])
 
 
-def _unfolded_item(node: Node, route: Route, shorthands: Shorthands) -> Node:
+def _unfolded_item(node: Node, route: Route, shorthand: Shorthand) -> Node:
     """An item of a list, which stands for what the list would alone: in `rewards`, for a part."""
     named = tuple(part for part in route if isinstance(part, str))
-    key = shorthands.get(named, "")
-    key = shorthands.get((*named, key), key)
-    return unfold(node, {route: key}, route) if key else node
+    key = shorthand(named)
+    key = shorthand((*named, key)) or key if key else None
+    return unfold(node, lambda _: key, route) if key else node
 
 
-def _set_item(node: Sequence, override: Override, depth: int, shorthands: Shorthands) -> Node:
+def _set_item(node: Sequence, override: Override, depth: int, shorthand: Shorthand) -> Node:
     part = override.parts[depth]
     index, length = part.value, len(node.items)
     if not isinstance(index, int) or index > length:
         raise _Misfit(_no_item(node, override, depth))
     below = node.items[index] if index < length else None
-    value = _set(below, override, depth + 1, shorthands)
+    value = _set(below, override, depth + 1, shorthand)
     kept = [] if value is None else [value]
     return Sequence(node.source, node.start, node.end, [*node.items[:index], *kept, *node.items[index + 1 :]])
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Items
 from pathlib import Path
-from types import MappingProxyType
 
 from orbiter_spec.diagnostics import Diagnostic
 from orbiter_spec.source.comments import Ignore, find_ignores
@@ -14,11 +13,14 @@ from orbiter_spec.source.document import Document
 from orbiter_spec.source.environment import fill_environment
 from orbiter_spec.source.extends import Loading, load
 from orbiter_spec.source.files import open_source
-from orbiter_spec.source.merge import Shorthands
+from orbiter_spec.source.merge import Shorthand
 from orbiter_spec.source.nodes import Mapping, scalars_of, to_data
 from orbiter_spec.source.overrides import Override, apply_override, parse_override
+from orbiter_spec.source.routes import Route
 
-_NONE: Shorthands = MappingProxyType({})
+
+def _no_shorthand(_: Route) -> None:
+    """Where every scalar is a scalar."""
 
 
 def read(
@@ -27,15 +29,15 @@ def read(
     text: str | None = None,
     sets: Items[str] = (),
     environ: Table[str, str] = os.environ,
-    shorthands: Shorthands = _NONE,
+    shorthand: Shorthand = _no_shorthand,
 ) -> tuple[Document | None, list[Diagnostic]]:
     """Read the spec at `path`, or on standard input when it is None; `text` stands in for the content when given.
 
-    `sets` are `path=value` arguments, applied in order after `extends`. `shorthands` names the routes at which a string
-    stands for a mapping, with the key it stands for, so that a mapping can be laid over it. The document is None
-    when something makes it unreadable; errors that leave it readable come with it, so that more can be found.
+    `sets` are `path=value` arguments, applied in order after `extends`. `shorthand` says at which routes a string
+    stands for a mapping, by the key it stands for, so that a mapping can be laid over it. The document is None when
+    something makes it unreadable; errors that leave it readable come with it, so that more can be found.
     """
-    loading = Loading(environ, shorthands)
+    loading = Loading(environ, shorthand)
     overrides = _parse_overrides(sets, loading)
     source, problems = open_source(None if path is None else Path(path), text)
     loading.found.extend(problems)
@@ -61,7 +63,7 @@ def _parse_overrides(sets: Items[str], loading: Loading) -> list[Override]:
 
 def _apply_overrides(root: Mapping, overrides: list[Override], loading: Loading) -> Mapping:
     for override in overrides:
-        root, problem = apply_override(root, override, loading.shorthands)
+        root, problem = apply_override(root, override, loading.shorthand)
         if problem:
             loading.found.append(problem)
     return root

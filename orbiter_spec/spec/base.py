@@ -6,6 +6,9 @@ and the reference.
 
 A shorthand (one scalar instead of a mapping) is a class attribute, not a validator per class, so that the JSON Schema
 and the models accept the same words.
+
+The validator of a section is made when a spec first has that section. Most specs have a few dozen of some eighty, and
+pydantic, left to itself, makes all of them before it looks at the first value: a tenth of a second of every command.
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, model_validator
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
 
 PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
+_BEING_MADE: ContextVar[type[Section] | None] = ContextVar("being_made", default=None)
+"""The section whose own validator pydantic is making; the others it meets stand in it by name."""
 
 PositiveInt = Annotated[int, Field(ge=1)]
 NodeCount = Annotated[int, Field(ge=1, le=10_000)]
@@ -48,8 +54,19 @@ class Section(BaseModel):
     @classmethod
     def model_rebuild(cls, **said: Any) -> bool | None:
         """Make the validator, as pydantic does at first use, without its search for plugins."""
-        with _without_plugins():
-            return super().model_rebuild(**said)
+        token = _BEING_MADE.set(cls)
+        try:
+            with _without_plugins():
+                return super().model_rebuild(**said)
+        finally:
+            _BEING_MADE.reset(token)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if _BEING_MADE.get() is cls:
+            return handler(source)
+        name = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"  # as pydantic names it, for the JSON Schema
+        return core_schema.no_info_plain_validator_function(cls.model_validate, ref=name)
 
     @model_validator(mode="before")
     @classmethod
@@ -60,6 +77,9 @@ class Section(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        if core["type"] == "function-plain":
+            cls.model_rebuild()
+            core = cls.__pydantic_core_schema__
         schema = handler.resolve_ref_schema(handler(core))
         if cls.shorthand is None:
             return schema

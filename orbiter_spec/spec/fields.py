@@ -51,11 +51,13 @@ def _section_of(annotation: Any, in_list: bool = False) -> tuple[type[Section] |
     return None, False
 
 
-@cache
-def shorthands() -> dict[tuple[str | int, ...], str]:
-    """Route of each section a lone scalar may stand for, and the field it stands for."""
-    return {
-        tuple(info.route.split(".")): info.section.shorthand
-        for info in fields().values()
-        if info.section is not None and info.section.shorthand is not None and "[]" not in info.route
-    }
+def shorthand(route: tuple[str | int, ...]) -> str | None:
+    """The field that a lone scalar at `route` stands for; of a list, that of its items."""
+    from orbiter_spec.spec.experiment import Experiment
+
+    section: type[Section] | None = Experiment
+    in_list = False
+    for name in route:
+        field = section.model_fields.get(str(name)) if section is not None and not in_list else None
+        section, in_list = _section_of(field.annotation) if field is not None else (None, False)
+    return section.shorthand if section is not None else None

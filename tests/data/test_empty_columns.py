@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from orbiter_spec.compiler import check
-from orbiter_spec.data.empty_columns import is_empty, printed_columns
+from orbiter_spec.data.empty_columns import is_empty
+from orbiter_spec.data.printed_columns import printed_columns
 from orbiter_spec.data.request import TemplateRequest
 
 SPEC = """\

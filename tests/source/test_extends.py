@@ -147,7 +147,7 @@ def test_depth_and_number_of_files_are_bounded(tmp_path: Path) -> None:
 def test_mapping_is_laid_over_a_shorthand(tmp_path: Path) -> None:
     table = {("algorithm",): "name"}
     spec = files(tmp_path, base="algorithm: grpo", spec="extends: base.yaml\nalgorithm: {epochs: 3}")
-    assert loaded(spec, shorthands=table).data == {"algorithm": {"name": "grpo", "epochs": 3}}
+    assert loaded(spec, shorthand=table.get).data == {"algorithm": {"name": "grpo", "epochs": 3}}
     assert loaded(spec).data == {"algorithm": {"epochs": 3}}
 
 

@@ -94,7 +94,7 @@ def test_all_arguments_are_reported_even_beside_a_broken_file() -> None:
 def test_path_goes_through_a_shorthand() -> None:
     table = {("algorithm",): "name", ("agent", "model"): "path"}
     text = "algorithm: grpo\nagent: {model: tiny}"
-    found = document(text, sets=["algorithm.epochs=3", "agent.model.lora.rank=8"], shorthands=table)
+    found = document(text, sets=["algorithm.epochs=3", "agent.model.lora.rank=8"], shorthand=table.get)
     assert found.data["algorithm"] == {"name": "grpo", "epochs": 3}
     assert found.data["agent"]["model"] == {"path": "tiny", "lora": {"rank": 8}}
     assert marked(found.place(("algorithm", "name"))) == "grpo"
@@ -103,12 +103,12 @@ def test_path_goes_through_a_shorthand() -> None:
 @pytest.mark.parametrize("text", ["rewards: [{f: a}]", "rewards: {parts: [{f: a}]}", "rewards: [\n  {f: a}\n]"])
 def test_path_goes_through_a_list_that_stands_for_a_mapping(text: str) -> None:
     table = {("rewards",): "parts"}
-    found = document(text, sets=["rewards.parts[1]={f: b}", "rewards.parts[0].g=1"], shorthands=table)
+    found = document(text, sets=["rewards.parts[1]={f: b}", "rewards.parts[0].g=1"], shorthand=table.get)
     assert found.data["rewards"] == {"parts": [{"f": "a", "g": 1}, {"f": "b"}]}
 
 
 def test_one_item_that_stands_for_a_list_is_set_behind() -> None:
-    found = document("rewards: a", sets=["rewards.parts[1]=b"], shorthands={("rewards",): "parts"})
+    found = document("rewards: a", sets=["rewards.parts[1]=b"], shorthand={("rewards",): "parts"}.get)
     assert found.data["rewards"] == {"parts": ["a", "b"]}
 
 
@@ -122,7 +122,7 @@ def test_one_item_that_stands_for_a_list_is_set_behind() -> None:
 )
 def test_path_goes_through_an_item_that_is_a_shorthand(text: str, argument: str, expected: object) -> None:
     table = {("train",): "path", ("rewards",): "parts", ("rewards", "parts"): "function"}
-    assert document(text, sets=[argument], shorthands=table).data == expected
+    assert document(text, sets=[argument], shorthand=table.get).data == expected
 
 
 def test_argument_that_is_no_utf8() -> None:
