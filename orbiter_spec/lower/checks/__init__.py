@@ -64,6 +64,14 @@ from orbiter_spec.lower.checks import (
     orb682_engine_arguments_overrule,
     orb683_behind_a_switch,
     orb684_step_below_requests,
+    orb685_engine_does_not_read_it,
+    orb686_engine_argument_written_over,
+    orb687_weight_sync_arguments,
+    orb688_quantised_training,
+    orb689_megatron_transformer_options,
+    orb690_strategy_without_its_section,
+    orb691_engine_switches_contradict,
+    orb692_judge_with_random_weights,
 )
 from orbiter_spec.lower.checks.finding import to_diagnostic
 
@@ -119,6 +127,14 @@ CHECKS: tuple[ModuleType, ...] = (
     orb682_engine_arguments_overrule,
     orb683_behind_a_switch,
     orb684_step_below_requests,
+    orb685_engine_does_not_read_it,
+    orb686_engine_argument_written_over,
+    orb687_weight_sync_arguments,
+    orb688_quantised_training,
+    orb689_megatron_transformer_options,
+    orb690_strategy_without_its_section,
+    orb691_engine_switches_contradict,
+    orb692_judge_with_random_weights,
 )
 
 

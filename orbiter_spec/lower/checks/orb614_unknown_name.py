@@ -41,7 +41,8 @@ from orbiter_spec.spec.names import (
 )
 
 ACTOR = "actor_rollout_ref.actor"
-TURNS = "actor_rollout_ref.rollout.multi_turn"
+ROLLOUT = "actor_rollout_ref.rollout"
+TURNS = f"{ROLLOUT}.multi_turn"
 KL = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
 KL_NAMES = (*KL, *(f"{name}+" for name in KL))
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
@@ -100,6 +101,14 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     f"{ACTOR}.torchtitan.spmd_backend": ("default", "full_dtensor", "spmd_types"),
     f"{ACTOR}.torchtitan.activation_checkpoint": ("selective", "full", "none"),
     f"{ACTOR}.automodel.distributed_strategy": ("fsdp2", "megatron_fsdp", "ddp"),
+    f"{ROLLOUT}.logprobs_mode": ("processed_logprobs", "raw_logprobs", "processed_logits", "raw_logits"),
+    f"{ROLLOUT}.scheduling_policy": ("fcfs", "priority"),
+    f"{ROLLOUT}.disaggregation.mooncake_protocol": ("nvlink", "local", "rdma", "tcp"),
+    **{
+        f"{section}.mixed_precision.{word}_dtype": PRECISIONS
+        for section in (f"{ACTOR}.fsdp_config", "actor_rollout_ref.ref.fsdp_config", "critic.fsdp")
+        for word in ("param", "reduce", "buffer")
+    },
 }
 ONLY_WITH: Mapping[str, tuple[str, Any]] = {
     "algorithm.kl_penalty": ("algorithm.use_kl_in_reward", True),
@@ -113,6 +122,9 @@ ONLY_WITH: Mapping[str, tuple[str, Any]] = {
         None,
     ),
     "actor_rollout_ref.rollout.dtype": ("actor_rollout_ref.rollout.name", "vllm"),
+    f"{ROLLOUT}.logprobs_mode": (f"{ROLLOUT}.name", "vllm"),
+    f"{ROLLOUT}.scheduling_policy": (f"{ROLLOUT}.name", "vllm"),
+    f"{ROLLOUT}.disaggregation.mooncake_protocol": (f"{ROLLOUT}.disaggregation.transfer_backend", "mooncake"),
     "reward.reward_manager.name": ("reward.reward_manager.source", "register"),
     "skip.rollout_tq.action": ("skip.rollout_tq.enable", True),
 }

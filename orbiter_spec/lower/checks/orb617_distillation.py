@@ -92,13 +92,11 @@ def _experts(settings: Mapping[str, Any], home: str) -> Iterator[KeyFinding]:
 
 
 def _engine(settings: Mapping[str, Any], key: str) -> Iterator[KeyFinding]:
-    """Teachers hand out the largest logits in two engines only."""
+    """Teachers are served by two engines only (`TRTLLMReplica` refuses one)."""
     name = settings.get(key, "vllm")
-    largest = settings.get("distillation.distillation_loss.loss_mode") == "forward_kl_topk"
-    usable = ("vllm", "sglang") if largest else ("vllm", "sglang", "trtllm")
-    if name not in (*usable, "???", None):
-        note = f"{name} hands out no logits" if largest and name == "trtllm" else f"{name!r} is no engine"
-        yield KeyFinding(key, note, f"use {' or '.join(usable)}")
+    if name not in ("vllm", "sglang", "???", None):
+        note = "TensorRT-LLM serves no teacher" if name == "trtllm" else f"{name!r} is no engine"
+        yield KeyFinding(key, note, "use vllm or sglang")
 
 
 def _pool(settings: Mapping[str, Any], names: list[str], gpus: int) -> Iterator[KeyFinding]:

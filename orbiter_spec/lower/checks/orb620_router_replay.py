@@ -2,13 +2,14 @@
 
 ## What it checks
 
-`router_replay.mode` is disabled, R2 or R3; R2 does not stand beside `bypass_mode`; VeOmni has padding removed with
-it; it is not combined with `pad_to_length` under Megatron.
+`router_replay.mode` is disabled, R2 or R3; R2 does not stand beside `bypass_mode`; R3 has routes from the rollout
+(`enable_rollout_routing_replay`, which TensorRT-LLM does not have); VeOmni has padding removed with it; it is not
+combined with `pad_to_length` under Megatron. FSDP and torchtitan replay nothing.
 
 ## Why it matters
 
-R2 records routes in a forward pass that bypass skips. verl refuses some of these at start and some in the first
-update.
+R2 records routes in a forward pass that bypass skips, and R3 looks for those of the rollout. verl refuses some of these
+at start and some in the first pass over the answers.
 
 ## Bad
 
@@ -23,6 +24,7 @@ algorithm.rollout_correction.bypass_mode: true
 ```yaml
 actor_rollout_ref.actor.strategy: megatron
 actor_rollout_ref.actor.megatron.router_replay.mode: R3
+actor_rollout_ref.rollout.enable_rollout_routing_replay: true
 algorithm.rollout_correction.bypass_mode: true
 ```
 """
@@ -32,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orbiter_spec.diagnostics import Severity
 from orbiter_spec.lower.checks.finding import KeyFinding
 
 MODES = ("disabled", "R2", "R3")
@@ -45,6 +48,9 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     mode = settings.get(key, "disabled")
     if mode not in MODES:
         yield KeyFinding(key, f"{key} = {mode!r}", f"use {', '.join(MODES)}")
+    elif mode != "disabled" and strategy not in ("megatron", "veomni"):
+        note = f"{strategy} replays no routes"
+        yield KeyFinding(key, note, "leave it out, or use megatron", severity=Severity.WARNING)
     elif mode == "R2" and settings.get("algorithm.rollout_correction.bypass_mode"):
         note = "R2 records routes in a pass that bypass skips"
         yield KeyFinding(
@@ -60,3 +66,14 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         )
     elif mode != "disabled" and strategy == "megatron" and settings.get(f"{home}.pad_to_length"):
         yield KeyFinding(f"{home}.pad_to_length", "padded rows have no routes to replay", "set it to false")
+    if mode == "R3" and strategy in ("megatron", "veomni"):
+        yield from _recorded(settings, key)
+
+
+def _recorded(settings: Mapping[str, Any], mode: str) -> Iterator[KeyFinding]:
+    """R3 takes the routes that came with the answers; verl raises where there are none."""
+    switch, engine = "actor_rollout_ref.rollout.enable_rollout_routing_replay", "actor_rollout_ref.rollout.name"
+    if settings.get(engine) == "trtllm":
+        yield KeyFinding(mode, "TensorRT-LLM records no routes", "use R2, or vllm", related=((engine, "trtllm"),))
+    elif not settings.get(switch):
+        yield KeyFinding(mode, "R3 finds no routes of the rollout", f"set {switch} to true, or use R2")

@@ -44,8 +44,18 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     right, wrong = names if strategy == "megatron" else names[::-1]
     if other > 0 and read <= 0:
         note = f"{strategy} reads {right}: the full weights would train"
-        yield KeyFinding(wrong, note, f"set {right} to {other}", severity=Severity.WARNING)
+        yield KeyFinding(
+            wrong,
+            note,
+            f"set {right} to {other}; a spec says agent.model.lora.rank: {other}",
+            severity=Severity.WARNING,
+        )
     adapter = f"{MODEL}.lora_adapter_path"
     if settings.get(adapter) is not None and read <= 0 and other <= 0:
         note = "the adapter has no rank: the full weights would train"
-        yield KeyFinding(adapter, note, f"set {right} to the adapter's rank", severity=Severity.WARNING)
+        yield KeyFinding(
+            adapter,
+            note,
+            f"set {right} (in a spec agent.model.lora.rank) to the adapter's rank",
+            severity=Severity.WARNING,
+        )
