@@ -15,6 +15,7 @@ from orbiter_spec.plan.model import Plan
 CPU_WHY = "a CPU has no kernels for it"
 CPU_SEQUENCES = 64
 CPU_BUCKET_MEGABYTES = 8
+USUAL_BUCKET_MEGABYTES = 2048
 MEGABYTE = 1 << 20
 FLOAT_BYTES = 4
 
@@ -39,7 +40,16 @@ def _gpu(plan: Plan) -> dict[str, tuple[Any, str]]:
     if separate:
         choices["hardware.rollout.nodes"] = (1, "one node is the least")
         choices["hardware.rollout.gpus_per_node"] = (plan.get("hardware.gpus_per_node", 8), "as the training nodes")
-    return choices
+    return choices | (_tensorrt(plan) if plan.get("hardware.rollout.engine") == "trtllm" else {})
+
+
+def _tensorrt(plan: Plan) -> dict[str, tuple[Any, str]]:
+    """TensorRT-LLM is sent no weight that is larger than the bucket: verl asserts it in the first sync."""
+    largest = plan.model.vocab * plan.model.hidden * FLOAT_BYTES if plan.model is not None else 0
+    if largest <= USUAL_BUCKET_MEGABYTES * MEGABYTE:
+        return {}
+    bucket = -(-largest // (MEGABYTE << 10)) << 10
+    return {"hardware.rollout.weight_bucket_megabytes": (bucket, "holds the embedding in float32")}
 
 
 def _cpu(plan: Plan) -> dict[str, tuple[Any, str]]:

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orbiter_spec.plan.model import Plan
-from orbiter_spec.rules import facts
 from orbiter_spec.rules.finding import Finding
 
 MOST = 512
@@ -35,7 +34,7 @@ MOST = 512
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare the rank with vLLM's most."""
     rank = plan.get("agent.model.lora.rank")
-    merged = plan.get("agent.model.lora.merge") and facts.train_engine(plan) == "megatron"
+    merged = plan.get("agent.model.lora.merge")
     if rank is None or rank <= MOST or merged or plan.get("hardware.rollout.engine") != "vllm":
         return
     yield Finding(

@@ -3,7 +3,8 @@
 ## What it checks
 
 With Megatron's `dynamic_context_parallel` there is a `max_seqlen_per_dp_cp_rank`, padding is removed, and there is no
-`pad_to_length`, no virtual pipeline, no distillation by top-k and no critic; data times context parallelism is even.
+`pad_to_length`, no virtual pipeline, no distillation, no fp8 and no critic; fused routers do not stand beside a replay
+of routes; the reference has it too; data times context parallelism is even.
 
 ## Why it matters
 
@@ -31,10 +32,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orbiter_spec.lower.checks.finding import KeyFinding
-from orbiter_spec.lower.checks.roles import uses_critic
+from orbiter_spec.lower.checks.roles import uses_adapters, uses_critic, uses_reference
 
 HOME = "actor_rollout_ref.actor.megatron"
 LIMIT = f"{HOME}.max_seqlen_per_dp_cp_rank"
+OPTIONS = f"{HOME}.override_transformer_config"
 VIRTUAL = f"{HOME}.virtual_pipeline_model_parallel_size"
 
 
@@ -49,6 +51,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     limit = settings.get(LIMIT)
     if not isinstance(limit, int) or isinstance(limit, bool) or limit <= 0:
         yield KeyFinding(LIMIT, f"{limit!r} tokens", "set it to the tokens one rank can hold")
+    replayed = settings.get(f"{HOME}.router_replay.mode", "disabled") != "disabled"
     refused = (
         (
             "actor_rollout_ref.model.use_remove_padding",
@@ -57,10 +60,16 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         (f"{HOME}.pad_to_length", bool(settings.get(f"{HOME}.pad_to_length"))),
         (VIRTUAL, settings.get(VIRTUAL) not in (None, 1)),
         ("distillation.enabled", bool(settings.get("distillation.enabled"))),
+        (f"{OPTIONS}.fp8", settings.get(f"{OPTIONS}.fp8") not in (None, False)),
+        (f"{OPTIONS}.moe_router_fusion", bool(replayed and settings.get(f"{OPTIONS}.moe_router_fusion"))),
     )
     for key, wrong in refused:
         if wrong:
             yield KeyFinding(key, f"{key} = {settings.get(key)!r} excludes it", f"change it, or set {switch} to false")
+    other = "actor_rollout_ref.ref.megatron.dynamic_context_parallel"
+    if uses_reference(settings) and not uses_adapters(settings) and settings.get(other, True) is False:
+        note = "the reference is built first, without the groups that the actor asks for"
+        yield KeyFinding(other, note, "set it to true", related=((switch, "true"),))
     gpus = settings.get("trainer.nnodes", 1) * settings.get("trainer.n_gpus_per_node", 8)
     sizes = (f"{HOME}.tensor_model_parallel_size", f"{HOME}.pipeline_model_parallel_size")
     shared = (settings.get(sizes[0], 1) or 1) * (settings.get(sizes[1], 1) or 1)

@@ -2,8 +2,9 @@
 
 ## What it checks
 
-With the sync backend `delta_sharded` and vLLM there is no data parallelism in the replica, no disaggregation, no
-`verify_every`; under Megatron no adapters and not the legacy bridge.
+With the sync backend `delta_sharded` the rollout is vLLM or SGLang. With vLLM it is in bfloat16, and there is no data
+parallelism in the replica, no quantisation, no disaggregation, no speculative decoding, no `verify_every`; under
+Megatron there are no adapters and not the legacy bridge.
 
 ## Why it matters
 
@@ -44,7 +45,12 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     megatron = settings.get("actor_rollout_ref.actor.strategy") == "megatron"
     on_vllm = settings.get(f"{ROLLOUT}.name") == "vllm"
     bridge = "actor_rollout_ref.actor.megatron.vanilla_mbridge"
+    drafts, dtype = "actor_rollout_ref.model.mtp.enable_rollout", f"{ROLLOUT}.dtype"
+    speculative = settings.get("actor_rollout_ref.model.mtp.enable") and settings.get(drafts)
     refused = (
+        (f"{ROLLOUT}.name", settings.get(f"{ROLLOUT}.name") in ("trtllm", "hf")),
+        (dtype, on_vllm and settings.get(dtype, "bfloat16") not in ("bfloat16", "auto")),
+        (drafts, on_vllm and bool(speculative)),
         (f"{ROLLOUT}.data_parallel_size", on_vllm and settings.get(f"{ROLLOUT}.data_parallel_size", 1) != 1),
         (f"{ROLLOUT}.quantization", on_vllm and settings.get(f"{ROLLOUT}.quantization") is not None),
         (f"{ROLLOUT}.disaggregation.enabled", bool(settings.get(f"{ROLLOUT}.disaggregation.enabled"))),

@@ -5,7 +5,8 @@
 Settings of FSDP that only one of its versions reads stand with that version: `offload_policy` with fsdp2,
 `use_orig_params` and `wrap_policy.min_num_params` with fsdp. `offload_policy` does not stand beside
 `param_offload` and `optimizer_offload`. Liger kernels and activation offload go with FSDP, fused kernels with every
-engine but torchtitan, and compiling is switched where the engine looks.
+engine but torchtitan, compiling is switched where the engine looks, and rows are padded to a length where padding is
+removed first.
 
 ## Why it matters
 
@@ -36,6 +37,8 @@ from orbiter_spec.lower.checks.finding import KeyFinding
 from orbiter_spec.lower.checks.roles import uses_critic
 
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
+OWN: Mapping[str, str] = {"megatron": "megatron", "veomni": "veomni"}
+"""Sections of engines that are named for them."""
 ONE_VERSION: Mapping[str, tuple[str, Any]] = {
     "offload_policy": ("fsdp2", False),
     "use_orig_params": ("fsdp", False),
@@ -60,6 +63,9 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         for word, engines in MODEL.items():
             if settings.get(f"{model}.{word}") and engine not in engines:
                 yield _unread(f"{model}.{word}", f"{engine} does not read it", f"use {engines[0]}, or leave it out")
+        padded = f"{role}.{OWN.get(engine, section)}.pad_to_length"
+        if settings.get(padded) and settings.get(f"{model}.use_remove_padding", True) is False:
+            yield _unread(padded, "padding is kept, so no row is packed", f"set {model}.use_remove_padding to true")
         switch, read = f"{role}.use_torch_compile", f"{role}.{section}.use_torch_compile"
         if engine in FSDP and settings.get(switch) is False and settings.get(read, True):
             yield _unread(switch, f"{engine} compiles by {read}", f"set {read} to false")

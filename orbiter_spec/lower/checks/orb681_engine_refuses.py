@@ -5,6 +5,7 @@
 torchtitan has no pipeline stages, fsdp_turbo no activation offload, and fused kernels under FSDP come from torch,
 triton or liger. Sequence parallelism stands with `use_remove_padding`, adapters name their modules by text, training
 and log-probabilities count passes alike, and TensorRT-LLM quantises weights that it is sent (`load_format: dummy`).
+SGLang is told the adapters' modules by name, and FSDP the layers to wrap as a list.
 
 ## Why it matters
 
@@ -65,6 +66,10 @@ def _padding(settings: Mapping[str, Any], role: str, model: str) -> Iterator[Key
     on_fsdp = str(settings.get(f"{role}.strategy", "fsdp")).startswith("fsdp")
     if on_fsdp and (settings.get(size) or 1) > 1 and settings.get(packed, True) is False:
         yield KeyFinding(packed, f"{settings[size]} GPUs share a sequence", "set it to true", related=((size, "here"),))
+    wrapped = f"{role}.{'fsdp' if role == 'critic' else 'fsdp_config'}.wrap_policy.transformer_layer_cls_to_wrap"
+    layers = settings.get(wrapped)
+    if settings.get(f"{role}.strategy", "fsdp") == "fsdp" and isinstance(layers, str):
+        yield KeyFinding(wrapped, f"{layers!r} is read letter by letter", f"use [{layers}]")
     modules = settings.get(f"{model}.target_modules")
     listed = modules if isinstance(modules, list) else [modules]
     if modules is not None and not all(isinstance(name, str) for name in listed):
@@ -74,6 +79,14 @@ def _padding(settings: Mapping[str, Any], role: str, model: str) -> Iterator[Key
 
 
 def _rollout(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
+    modules, rank = settings.get(f"{MODEL}.target_modules"), settings.get(f"{MODEL}.lora_rank") or 0
+    pattern = isinstance(modules, str) and modules != "all-linear"
+    if settings.get(f"{ROLLOUT}.name") == "sglang" and rank > 0 and pattern and not settings.get(f"{MODEL}.lora.merge"):
+        related = ((f"{ROLLOUT}.name", "sglang"),)
+        cure = "use all-linear, a list of names, or lora.merge"
+        yield KeyFinding(
+            f"{MODEL}.target_modules", f"SGLang cannot serve the pattern {modules!r}", cure, related=related
+        )
     training, scoring = f"{ACTOR}.use_dynamic_bsz", f"{ROLLOUT}.log_prob_use_dynamic_bsz"
     actor = bool(settings.get(training, False))
     if bool(settings.get(scoring, actor)) != actor:
