@@ -4,7 +4,8 @@
 
 `router_replay.mode` is disabled, R2 or R3; R2 does not stand beside `bypass_mode`; R3 has routes from the rollout
 (`enable_rollout_routing_replay`, which TensorRT-LLM does not have); VeOmni has padding removed with it; it is not
-combined with `pad_to_length` under Megatron. FSDP and torchtitan replay nothing.
+combined with `pad_to_length` under Megatron. FSDP and torchtitan replay nothing, and what
+is recorded is replayed.
 
 ## Why it matters
 
@@ -37,6 +38,7 @@ from typing import Any
 from orbiter_spec.diagnostics import Severity
 from orbiter_spec.lower.checks.finding import KeyFinding
 
+SWITCH = "actor_rollout_ref.rollout.enable_rollout_routing_replay"
 MODES = ("disabled", "R2", "R3")
 
 
@@ -68,12 +70,15 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         yield KeyFinding(f"{home}.pad_to_length", "padded rows have no routes to replay", "set it to false")
     if mode == "R3" and strategy in ("megatron", "veomni"):
         yield from _recorded(settings, key)
+    elif settings.get(SWITCH) and not settings.get("actor_rollout_ref.rollout.moe_load_balance_metrics_interval"):
+        note = f"routes are recorded, and {key} is {mode}"
+        yield KeyFinding(SWITCH, note, "leave it out, or replay them with R3", severity=Severity.WARNING)
 
 
 def _recorded(settings: Mapping[str, Any], mode: str) -> Iterator[KeyFinding]:
     """R3 takes the routes that came with the answers; verl raises where there are none."""
-    switch, engine = "actor_rollout_ref.rollout.enable_rollout_routing_replay", "actor_rollout_ref.rollout.name"
+    engine = "actor_rollout_ref.rollout.name"
     if settings.get(engine) == "trtllm":
         yield KeyFinding(mode, "TensorRT-LLM records no routes", "use R2, or vllm", related=((engine, "trtllm"),))
-    elif not settings.get(switch):
-        yield KeyFinding(mode, "R3 finds no routes of the rollout", f"set {switch} to true, or use R2")
+    elif not settings.get(SWITCH):
+        yield KeyFinding(mode, "R3 finds no routes of the rollout", f"set {SWITCH} to true, or use R2")

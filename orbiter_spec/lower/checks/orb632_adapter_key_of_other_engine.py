@@ -2,7 +2,8 @@
 
 ## What it checks
 
-FSDP and VeOmni have `model.lora_rank`, Megatron has `model.lora.rank`; `lora_adapter_path` comes with a rank.
+FSDP and VeOmni have `model.lora_rank` and `lora_adapter_path`, Megatron has `model.lora.rank` and
+`lora.adapter_path`; a path comes with a rank.
 
 ## Why it matters
 
@@ -50,7 +51,12 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
             f"set {right} to {other}; a spec says agent.model.lora.rank: {other}",
             severity=Severity.WARNING,
         )
-    adapter = f"{MODEL}.lora_adapter_path"
+    paths = (f"{MODEL}.lora.adapter_path", f"{MODEL}.lora_adapter_path")
+    kept, lost = paths if strategy == "megatron" else paths[::-1]
+    if settings.get(lost) is not None and settings.get(kept) is None and read > 0:
+        note = f"{strategy} reads {kept}: adapters would start anew"
+        yield KeyFinding(lost, note, f"set {kept}", severity=Severity.WARNING)
+    adapter = paths[1]
     if settings.get(adapter) is not None and read <= 0 and other <= 0:
         note = "the adapter has no rank: the full weights would train"
         yield KeyFinding(

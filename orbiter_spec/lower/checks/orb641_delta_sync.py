@@ -13,6 +13,9 @@ verl raises when the inference servers start, or in the first sync.
 ## Bad
 
 ```yaml
+trainer.v1.trainer_mode: separate_async
+actor_rollout_ref.rollout.nnodes: 1
+actor_rollout_ref.rollout.n_gpus_per_node: 8
 actor_rollout_ref.rollout.checkpoint_engine.backend: delta_sharded
 actor_rollout_ref.rollout.data_parallel_size: 2
 ```
@@ -20,6 +23,9 @@ actor_rollout_ref.rollout.data_parallel_size: 2
 ## Good
 
 ```yaml
+trainer.v1.trainer_mode: separate_async
+actor_rollout_ref.rollout.nnodes: 1
+actor_rollout_ref.rollout.n_gpus_per_node: 8
 actor_rollout_ref.rollout.checkpoint_engine.backend: delta_sharded
 actor_rollout_ref.rollout.data_parallel_size: 1
 ```

@@ -2,8 +2,8 @@
 
 ## What it checks
 
-Where weights travel to a rollout of its own (`checkpoint_engine.backend` is not `naive`) adapters are merged before
-they are sent (`model.lora.merge`), and not gathered layer by layer (`layered_summon`).
+Where generation has GPUs of its own (`separate_async`) adapters are merged before they are sent (`model.lora.merge`),
+and not gathered layer by layer (`layered_summon`), which stands with adapters of FSDP only.
 
 ## Why it matters
 
@@ -14,6 +14,9 @@ the first sync.
 ## Bad
 
 ```yaml
+trainer.v1.trainer_mode: separate_async
+actor_rollout_ref.rollout.nnodes: 1
+actor_rollout_ref.rollout.n_gpus_per_node: 8
 actor_rollout_ref.model.lora_rank: 32
 actor_rollout_ref.rollout.checkpoint_engine.backend: nccl
 ```
@@ -21,6 +24,9 @@ actor_rollout_ref.rollout.checkpoint_engine.backend: nccl
 ## Good
 
 ```yaml
+trainer.v1.trainer_mode: separate_async
+actor_rollout_ref.rollout.nnodes: 1
+actor_rollout_ref.rollout.n_gpus_per_node: 8
 actor_rollout_ref.model.lora_rank: 32
 actor_rollout_ref.model.lora.merge: true
 actor_rollout_ref.rollout.checkpoint_engine.backend: nccl
@@ -47,7 +53,8 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     if settings.get(LAYERED) and (size <= 0 or megatron):
         note = "Megatron gathers its adapters otherwise" if megatron else "there are no adapters"
         yield KeyFinding(LAYERED, f"{note}, so nothing reads it", "leave it out", severity=Severity.WARNING)
-    if size <= 0 or backend == "naive" or settings.get(f"{MODEL}.lora.merge"):
+    apart = settings.get("trainer.v1.trainer_mode") == "separate_async"
+    if size <= 0 or not apart or backend == "naive" or settings.get(f"{MODEL}.lora.merge"):
         return
     related = ((BACKEND, f"{backend}"),)
     if settings.get(LAYERED) and not megatron:

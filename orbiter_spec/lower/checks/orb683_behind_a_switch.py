@@ -4,7 +4,8 @@
 
 A value that only means something with a switch stands with it: a checkpoint to resume from with `resume_mode`, a
 teacher with `distillation.enabled`, a reward model's path with its `enable`, a function's name and arguments with its
-file, a manager's file with its source, settings of a trainer mode with that mode, rollout nodes with the separate one.
+file, a manager's file with its source, settings of a trainer mode with that mode, rollout nodes and a backend of the
+weight sync with the separate one, metrics of experts with recorded routes.
 
 ## Why it matters
 
@@ -44,6 +45,8 @@ SWITCHES: tuple[tuple[str, Any, str, Any], ...] = (
     (f"{ROLLOUT}.disaggregation.decode_replicas", 1, f"{ROLLOUT}.disaggregation.enabled", True),
     (f"{FSDP}.entropy_from_logits_chunk_size", 2048, f"{FSDP}.entropy_from_logits_with_chunking", True),
     (f"{ROLLOUT}.nnodes", 0, MODE, "separate_async"),
+    (f"{ROLLOUT}.checkpoint_engine.backend", "naive", MODE, "separate_async"),
+    (f"{ROLLOUT}.moe_load_balance_metrics_interval", 0, f"{ROLLOUT}.enable_rollout_routing_replay", True),
     ("trainer.v1.separate_async.parameter_sync_step", 4, MODE, "separate_async"),
     ("trainer.v1.separate_async.num_warmup_batches", 1, MODE, "separate_async"),
     ("trainer.v1.separate_async.hybrid_rollout.enable_switch", False, MODE, "separate_async"),

@@ -14,6 +14,9 @@ another backend is never read.
 ## Bad
 
 ```yaml
+trainer.v1.trainer_mode: separate_async
+actor_rollout_ref.rollout.nnodes: 1
+actor_rollout_ref.rollout.n_gpus_per_node: 8
 actor_rollout_ref.rollout.checkpoint_engine.backend: nccl
 actor_rollout_ref.rollout.checkpoint_engine.engine_kwargs.nccl.rebuild: true
 ```
@@ -21,6 +24,9 @@ actor_rollout_ref.rollout.checkpoint_engine.engine_kwargs.nccl.rebuild: true
 ## Good
 
 ```yaml
+trainer.v1.trainer_mode: separate_async
+actor_rollout_ref.rollout.nnodes: 1
+actor_rollout_ref.rollout.n_gpus_per_node: 8
 actor_rollout_ref.rollout.checkpoint_engine.backend: nccl
 actor_rollout_ref.rollout.checkpoint_engine.engine_kwargs.nccl.rebuild_group: true
 ```
