@@ -2,8 +2,9 @@
 
 ## What it checks
 
-Batches, samples, workers, nodes and parallel sizes that are read are whole numbers of at least 1, and counts that may
-be nothing of at least 0. Epochs of an update or a training at 0 are a warning: nothing would be trained.
+Batches, samples, workers, nodes, parallel sizes, chunks and drafted tokens that are read are whole numbers of at
+least 1, and counts that may be nothing of at least 0. Epochs of an update or a training at 0 are a warning: nothing
+would be trained.
 
 ## Why it matters
 
@@ -49,6 +50,8 @@ AT_LEAST_ONE = (
 ROLLOUT_SIZES = ("tensor_model_parallel_size", "data_parallel_size", "pipeline_model_parallel_size")
 MEGATRON_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
+MTP = "actor_rollout_ref.model.mtp"
+DRAFTS = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
 TRAINS_NOTHING = (f"{ACTOR}.ppo_epochs", "trainer.total_epochs", "trainer.total_training_steps")
 
 
@@ -98,7 +101,24 @@ def _counts(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
         yield "transfer_queue.backend.SimpleStorage.num_data_storage_units", 1
     if settings.get("trainer.v1.trainer_mode") == "separate_async":
         yield "trainer.v1.separate_async.hybrid_rollout.switch_cost_window_size", 1
+    yield from _engines(settings)
     yield from _passes(settings)
+
+
+def _engines(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """What stands behind a switch of the training or the inference engine."""
+    actor = str(settings.get(f"{ACTOR}.strategy", "fsdp"))
+    home = f"{ACTOR}.{'fsdp_config' if actor in FSDP else actor}"
+    if settings.get(f"{home}.entropy_from_logits_with_chunking"):
+        yield f"{home}.entropy_from_logits_chunk_size", 1
+    if settings.get(f"{home}.pad_to_length"):
+        yield f"{home}.pad_to_length_bucket", 1
+    if settings.get(f"{MTP}.enable") and settings.get(f"{MTP}.enable_rollout"):
+        words = ("num_speculative_tokens",) if settings.get(f"{ROLLOUT}.name") == "vllm" else DRAFTS
+        yield from ((f"{MTP}.{word}", 1) for word in words)
+    if settings.get(f"{ROLLOUT}.name") == "trtllm":
+        yield f"{ROLLOUT}.server.max_attempts", 1
+    yield f"{ROLLOUT}.moe_load_balance_metrics_interval", 0
 
 
 def _passes(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

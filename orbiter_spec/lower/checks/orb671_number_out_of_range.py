@@ -2,9 +2,9 @@
 
 ## What it checks
 
-Memory shares and `top_p` lie above 0 and at most at 1, temperatures, learning rates and weight decay are not negative,
-`top_k` is -1, 0 or above, and a loss scale is not 0. The same for validation, for the critic, and for the engines of
-reward models and teachers that are on.
+Memory shares and `top_p` lie above 0 and at most at 1, temperatures, learning rates and weight decay are not
+negative, `top_k` is -1, 0 or above (not 0 under SGLang), ports are ports, and a loss scale is not 0. The same for
+validation, for the critic, and for the engines of reward models and teachers that are on.
 
 ## Why it matters
 
@@ -54,6 +54,10 @@ def _ranges(settings: Mapping[str, Any]) -> Iterator[tuple[str, Range]]:
         yield f"{home}.top_p", SHARE
         yield f"{home}.temperature", POSITIVE_OR_ZERO
         yield f"{home}.top_k", (lambda value: value >= -1, "-1 for all, or above")
+        if settings.get(f"{ROLLOUT}.name") == "sglang":
+            yield f"{home}.top_k", (lambda value: value != 0, "-1 for all, or above 0")
+    if settings.get(f"{ROLLOUT}.prometheus.enable"):
+        yield f"{ROLLOUT}.prometheus.port", (lambda value: 0 < value < 65_536, "from 1 to 65535")
     for role in (ACTOR, "critic") if uses_critic(settings) else (ACTOR,):
         if settings.get(f"{role}.strategy", "fsdp") in FSDP:
             yield f"{role}.optim.lr", POSITIVE_OR_ZERO

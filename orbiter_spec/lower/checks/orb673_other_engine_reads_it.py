@@ -3,10 +3,10 @@
 ## What it checks
 
 Settings of FSDP that only one of its versions reads stand with that version: `offload_policy` with fsdp2,
-`use_orig_params` and `wrap_policy.min_num_params` with fsdp. `offload_policy` does not stand beside
-`param_offload` and `optimizer_offload`. Liger kernels and activation offload go with FSDP, fused kernels with every
-engine but torchtitan, compiling is switched where the engine looks, and rows are padded to a length where padding is
-removed first.
+`use_orig_params` and `wrap_policy.min_num_params` with fsdp. `offload_policy` does not stand beside `param_offload`
+and `optimizer_offload`. Liger kernels and activation offload go with FSDP, fused kernels with every engine but
+torchtitan, training of prediction heads with Megatron, compiling is switched where the engine looks, and rows are
+padded to a length where padding is removed first.
 
 ## Why it matters
 
@@ -48,6 +48,7 @@ MODEL: Mapping[str, tuple[str, ...]] = {
     "use_liger": FSDP,
     "enable_activation_offload": FSDP,
     "use_fused_kernels": (*FSDP, "megatron", "veomni", "automodel"),
+    "mtp.enable_train": ("megatron",),
 }
 
 

@@ -34,7 +34,16 @@ from orbiter_spec.lower.checks.finding import KeyFinding
 from orbiter_spec.lower.checks.roles import engine_of, engines_served
 
 SAME = ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "dtype", "load_format")
-SAME_SWITCHES = ("enforce_eager", "enable_chunked_prefill", "enable_prefix_caching", "quantization")
+SAME_SWITCHES = (
+    "enforce_eager",
+    "enable_chunked_prefill",
+    "enable_prefix_caching",
+    "enable_sleep_mode",
+    "disable_log_stats",
+    "logprobs_mode",
+    "scheduling_policy",
+    "quantization",
+)
 ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "vllm": {
         **{word: word for word in (*SAME, *SAME_SWITCHES)},
@@ -49,6 +58,25 @@ ARGUMENTS: Mapping[str, Mapping[str, str]] = {
         "context_length": "max_model_len",
         "dtype": "dtype",
         "load_format": "load_format",
+        "quantization": "quantization",
+        "disable_cuda_graph": "enforce_eager",
+        "skip_tokenizer_init": "skip_tokenizer_init",
+        "ep_size": "expert_parallel_size",
+        "dp_size": "data_parallel_size",
+    },
+    "trtllm": {
+        "tensor_parallel_size": "tensor_model_parallel_size",
+        "moe_expert_parallel_size": "expert_parallel_size",
+        "moe_tensor_parallel_size": "moe_tensor_parallel_size",
+        "max_seq_len": "max_model_len",
+        "max_batch_size": "max_num_seqs",
+        "max_num_tokens": "max_num_batched_tokens",
+        "enable_chunked_prefill": "enable_chunked_prefill",
+        "skip_tokenizer_init": "skip_tokenizer_init",
+        "dtype": "dtype",
+        "load_format": "load_format",
+        "kv_cache_config.free_gpu_memory_fraction": "gpu_memory_utilization",
+        "kv_cache_config.enable_block_reuse": "enable_prefix_caching",
     },
 }
 

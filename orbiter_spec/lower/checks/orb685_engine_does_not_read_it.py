@@ -43,7 +43,6 @@ READERS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
     "cudagraph_capture_sizes": (None, NOT_SGLANG),
     "enable_sleep_mode": (True, NOT_SGLANG),
     "enforce_eager": (False, NOT_TRTLLM),
-    "data_parallel_size": (1, NOT_TRTLLM),
     "enable_rollout_routing_replay": (False, NOT_TRTLLM),
     "logprobs_mode": ("processed_logprobs", VLLM),
     "scheduling_policy": ("fcfs", VLLM),
