@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orbiter_spec.diagnostics import Severity
-from orbiter_spec.lower.checks import orb646_engine_lacks_a_part as lacks
+from orbiter_spec.lower.checks import orb664_engine_lacks_a_part as lacks
 from orbiter_spec.lower.checks import orb685_engine_does_not_read_it as unread
 from orbiter_spec.lower.checks import orb687_weight_sync_arguments as sync
 from tests.rules.test_check_pages import SOUND
@@ -78,35 +78,35 @@ REFUSED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
     ("ORB641", f"{ROLLOUT}.dtype", {**DELTA, f"{ROLLOUT}.dtype": "float16"}),
     ("ORB641", f"{MODEL}.mtp.enable_rollout", {**DELTA, **DRAFTS}),
-    ("ORB646", f"{ACTOR}.strategy", {**TITAN, **SEPARATE}),
-    ("ORB647", f"{ROLLOUT}.layered_summon", {**SEPARATE, f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True}),
+    ("ORB664", f"{ACTOR}.strategy", {**TITAN, **SEPARATE}),
+    ("ORB665", f"{ROLLOUT}.layered_summon", {**SEPARATE, f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True}),
     (
-        "ORB648",
+        "ORB666",
         f"{MODEL}.override_config.attn_implementation",
         {f"{MODEL}.override_config.attn_implementation": "flash_attn_2"},
     ),
-    ("ORB650", f"{ACTOR}.optim.betas", {f"{ACTOR}.optim.betas": [0.9, 1.0]}),
+    ("ORB668", f"{ACTOR}.optim.betas", {f"{ACTOR}.optim.betas": [0.9, 1.0]}),
     (
-        "ORB650",
+        "ORB668",
         f"{ACTOR}.optim.lr_warmup_steps",
         {**MEGATRON, f"{ACTOR}.optim.lr_warmup_steps": 50, f"{ACTOR}.optim.lr_decay_steps": 50},
     ),
-    ("ORB650", f"{ACTOR}.optim.min_lr", {**MEGATRON, f"{ACTOR}.optim.lr": 1e-6, f"{ACTOR}.optim.min_lr": 1e-5}),
-    ("ORB650", f"{ACTOR}.optim.lr_decay_style", {**MEGATRON, f"{ACTOR}.optim.lr_decay_style": "WSD"}),
-    ("ORB650", f"{ACTOR}.optim.decay_type", {**TITAN, f"{ACTOR}.optim.decay_type": "constant"}),
+    ("ORB668", f"{ACTOR}.optim.min_lr", {**MEGATRON, f"{ACTOR}.optim.lr": 1e-6, f"{ACTOR}.optim.min_lr": 1e-5}),
+    ("ORB668", f"{ACTOR}.optim.lr_decay_style", {**MEGATRON, f"{ACTOR}.optim.lr_decay_style": "WSD"}),
+    ("ORB668", f"{ACTOR}.optim.decay_type", {**TITAN, f"{ACTOR}.optim.decay_type": "constant"}),
     (
-        "ORB651",
+        "ORB669",
         f"{ACTOR}.megatron.expert_model_parallel_size",
         {**MEGATRON, f"{ACTOR}.megatron.expert_model_parallel_size": 3},
     ),
     (
-        "ORB651",
+        "ORB669",
         f"{ACTOR}.megatron.virtual_pipeline_model_parallel_size",
         {**MEGATRON, f"{ACTOR}.megatron.virtual_pipeline_model_parallel_size": 2},
     ),
-    ("ORB651", f"{ACTOR}.veomni.fsdp_size", {**VEOMNI, f"{ACTOR}.veomni.fsdp_size": 3}),
+    ("ORB669", f"{ACTOR}.veomni.fsdp_size", {**VEOMNI, f"{ACTOR}.veomni.fsdp_size": 3}),
     (
-        "ORB651",
+        "ORB669",
         f"{ACTOR}.torchtitan.data_parallel_shard_size",
         {**TITAN, f"{ACTOR}.torchtitan.data_parallel_shard_size": 4},
     ),
@@ -192,13 +192,13 @@ POINTED_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
         f"{MODEL}.lora_adapter_path",
         {**MEGATRON, f"{MODEL}.lora.rank": 8, f"{MODEL}.lora_adapter_path": "adapter"},
     ),
-    ("ORB647", f"{ROLLOUT}.layered_summon", {f"{ROLLOUT}.layered_summon": True}),
+    ("ORB665", f"{ROLLOUT}.layered_summon", {f"{ROLLOUT}.layered_summon": True}),
     (
-        "ORB649",
+        "ORB667",
         "critic.megatron.context_parallel_size",
         {**MEGATRON, **CRITIC, "critic.megatron.context_parallel_size": 2},
     ),
-    ("ORB650", f"{ACTOR}.optim.lr_warmup_steps", {**VEOMNI, f"{ACTOR}.optim.lr_warmup_steps": 10}),
+    ("ORB668", f"{ACTOR}.optim.lr_warmup_steps", {**VEOMNI, f"{ACTOR}.optim.lr_warmup_steps": 10}),
     ("ORB673", f"{MODEL}.mtp.enable_train", {f"{MODEL}.mtp.enable": True, f"{MODEL}.mtp.enable_train": True}),
     (
         "ORB673",
