@@ -11,7 +11,7 @@ What a field says is text: a `${` in it means itself and is escaped here. The ha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from orbiter_spec.lower.rewards import REWARDS, REWARDS_MAPPED, REWARDS_SWITCHES
 from orbiter_spec.lower.run import CRITIC_CHECKPOINT, RUN, RUN_MAPPED
 from orbiter_spec.lower.setting import Mapped, Role, Setting, Switch
 from orbiter_spec.lower.target import Target
+from orbiter_spec.plan.hatch import heed_hatch
 from orbiter_spec.plan.inherit import inherit_defaults
 from orbiter_spec.plan.model import Plan
 
@@ -102,19 +103,25 @@ def _emits(plan: Plan, engine: str) -> Iterator[Emit]:
                 yield Emit(key, True, switch.section)
     for row in TABLE:
         value = plan.get(row.field)
-        if value is None or not is_on(row.role, plan):
+        if value is None or not is_on(row.role, plan) or _was_decided(plan, row.field, heed_hatch):
             continue
         for key in row.keys_for(engine):
-            yield Emit(key, row.encode(value), row.field, row.optional or _is_inherited(plan, row.field))
+            yield Emit(
+                key, row.encode(value), row.field, row.optional or _was_decided(plan, row.field, inherit_defaults)
+            )
     yield from _mapped(plan, engine)
     for derive in DERIVED:
         yield from derive(plan)
 
 
-def _is_inherited(plan: Plan, route: str) -> bool:
-    """True for a value that is verl's own default: nothing is lost where the release does not have the key."""
+def _was_decided(plan: Plan, route: str, by: Callable[[Plan], Plan]) -> bool:
+    """Whether a pass decided a value that is not the plan's own.
+
+    What it inherits is verl's default, and may be left out where the release does not have the key; what the hatch says
+    stands there.
+    """
     decision = plan.decided.get(route)
-    return decision is not None and decision.by == inherit_defaults.__name__
+    return decision is not None and decision.by == by.__name__
 
 
 def _mapped(plan: Plan, engine: str) -> Iterator[Emit]:

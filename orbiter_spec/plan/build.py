@@ -8,6 +8,7 @@ from orbiter_spec.plan.algorithms import apply_preset
 from orbiter_spec.plan.batches import fit_batches
 from orbiter_spec.plan.given import flatten
 from orbiter_spec.plan.hardware import place_hardware
+from orbiter_spec.plan.hatch import heed_hatch
 from orbiter_spec.plan.known import recall_model
 from orbiter_spec.plan.memory import estimate_memory
 from orbiter_spec.plan.model import NEWEST_RELEASE, Plan, Rows
@@ -26,6 +27,7 @@ PASSES: tuple[Callable[[Plan], Plan], ...] = (
     apply_preset,
     choose_trainer,
     place_hardware,
+    heed_hatch,
     fit_batches,
     shape_rollout,
     schedule_run,

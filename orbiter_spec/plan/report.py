@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from orbiter_spec.plan.hatch import OLDER_KEYS
 from orbiter_spec.plan.model import Decision, Demand, Memory, Phase, Plan, Pool
 
 FORMAT = 1
@@ -29,7 +30,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "pools": [_pool(pool) for pool in plan.pools],
         "demand": _demand(plan.demand, plan.pools) if plan.demand else None,
         "memory": _memory(plan.memory) if plan.memory else None,
-        "not_seen": sorted(plan.get("verl.overrides") or ()),
+        "not_seen": sorted(set(plan.get("verl.overrides") or ()) - set(OLDER_KEYS)),
         "decisions": [_decision(decision) for decision in plan.decided.values()],
     }
 

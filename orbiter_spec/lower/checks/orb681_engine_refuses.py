@@ -33,6 +33,7 @@ from typing import Any
 
 from orbiter_spec.lower.checks.finding import KeyFinding
 from orbiter_spec.lower.checks.roles import uses_critic
+from orbiter_spec.lower.checks.sizes import ulysses
 
 FUSED = ("torch", "triton", "liger")
 ACTOR, MODEL, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.model", "actor_rollout_ref.rollout"
@@ -61,7 +62,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
 
 def _padding(settings: Mapping[str, Any], role: str, model: str) -> Iterator[KeyFinding]:
     """The engine shares packed rows only (workers/engine/fsdp/transformer_impl.py)."""
-    size = f"{role}.{'fsdp' if role == 'critic' else 'fsdp_config'}.ulysses_sequence_parallel_size"
+    size = ulysses(settings, role)
     packed = f"{model}.use_remove_padding"
     on_fsdp = str(settings.get(f"{role}.strategy", "fsdp")).startswith("fsdp")
     if on_fsdp and (settings.get(size) or 1) > 1 and settings.get(packed, True) is False:

@@ -65,7 +65,7 @@ def workers(settings: Mapping[str, Any], role: str) -> Workers | None:
     """The workers of `role`; None for an engine that is not compared here, or where a number is none."""
     total, actor = gpus(settings), settings.get(f"{ACTOR}.strategy", "fsdp")
     engine = settings.get(f"{role}.strategy", "fsdp" if role == "critic" else actor)
-    keys = _sizes(str(engine), role)
+    keys = _sizes(settings, str(engine), role)
     sizes = {key: count(settings, key, 1) for key in keys}
     if total is None or not keys or None in sizes.values():
         return None
@@ -74,13 +74,24 @@ def workers(settings: Mapping[str, Any], role: str) -> Workers | None:
     return Workers(role, known, 0 if total % found.shared else total // found.shared, found.sequence_parallel)
 
 
-def _sizes(engine: str, role: str) -> list[str]:
+def _sizes(settings: Mapping[str, Any], engine: str, role: str) -> list[str]:
     if engine == "megatron":
         return [f"{role}.megatron.{word}" for word in MODEL]
     if engine not in SEQUENCE:
         return []
-    section = SEQUENCE[engine]
-    return [f"{role}.{section.replace('fsdp_config', 'fsdp') if role == 'critic' else section}"]
+    return [f"{role}.{SEQUENCE[engine]}"] if engine == "veomni" else [ulysses(settings, role)]
+
+
+def ulysses(settings: Mapping[str, Any], role: str) -> str:
+    """The key that says how many GPUs share a sequence under FSDP.
+
+    The role's older key is copied over its engine's where it is above 1 (`FSDPActorConfig.__post_init__`); the critic
+    has none that is read.
+    """
+    older = f"{role}.ulysses_sequence_parallel_size"
+    if role == "critic":
+        return "critic.fsdp.ulysses_sequence_parallel_size"
+    return older if (count(settings, older, 1) or 1) > 1 else f"{role}.{SEQUENCE['fsdp']}"
 
 
 def minibatch(settings: Mapping[str, Any], role: str) -> int | None:
