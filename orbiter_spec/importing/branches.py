@@ -1,4 +1,4 @@
-"""Which commands of a script are followed: `if` and `elif` whose tests compare known values, `&&` and `||` after them.
+"""Which commands of a script are followed: `if` and `elif` whose tests compare known values, `&&`, `||` and `{ }`.
 
 Nothing asks the machine: a test of files, or of what a command printed, is not known, and neither is a loop or `case`.
 """
@@ -36,11 +36,22 @@ class Branch:
     answer: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An open `{`: whether what it holds is followed, and what stood before it in its chain."""
+
+    followed: bool
+    status: bool | None
+    negated: bool
+
+
 class Branches:
-    """The open branches, and the chain of `&&` and `||` in hand."""
+    """The open branches and groups, and the chain of `&&` and `||` in hand."""
 
     def __init__(self) -> None:
         self.open_ones: list[Branch] = []
+        self.groups: list[Group] = []
+        self.left_group = False
         self.operator = ""
         self.status: bool | None = None
         self.negated = False
@@ -78,6 +89,26 @@ class Branches:
         if self.open_ones:
             self.open_ones.pop()
 
+    def enter(self) -> None:
+        """`{`: one command made of several."""
+        group = Group(self.runs(), self.status, self.negated)
+        self.groups.append(group)
+        if not group.followed:
+            self.open_ones.append(Branch(active=False, taken=True))
+        self.operator, self.status, self.negated = "", None, False
+
+    def leave(self) -> None:
+        """`}`: the group went as its last command did."""
+        if not self.groups:
+            return
+        group = self.groups.pop()
+        if not group.followed:
+            self.close()
+            self.status = group.status
+        elif self.status is not None:
+            self.status = self.status != group.negated
+        self.left_group = True
+
     def negate(self) -> None:
         """`!` before a command."""
         self.negated = True
@@ -90,6 +121,12 @@ class Branches:
             self.operator == "||" and self.status is True
         )
 
+    def bare(self, end: str) -> None:
+        """Note the end of a line that holds keywords alone."""
+        if not self.left_group:
+            self.status = None
+        self.passed(end)
+
     def done(self, status: bool | None, end: str) -> None:
         """Note how the command went that was followed."""
         self.status = status if status is None else status != self.negated
@@ -97,7 +134,7 @@ class Branches:
 
     def passed(self, end: str) -> None:
         """Note how the command ends, whether it was followed or not."""
-        self.negated = False
+        self.negated = self.left_group = False
         self.operator = end if end in ("&&", "||") else ""
         if self.open_ones and self.open_ones[-1].asks:
             self.open_ones[-1].answer = self.status

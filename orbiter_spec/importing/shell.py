@@ -22,7 +22,7 @@ ENTRY = re.compile(r"(?:^|[./\\])(main_[a-z_]*|[a-z_]*sft[a-z_]*trainer[a-z_]*)(
 OPENERS = ("if", "while", "until", "for", "case", "select")
 CLOSERS = ("fi", "done", "esac")
 TURNS = ("then", "elif", "else")
-KEYWORDS = ("do", "in", "{", "}", "!", "time", "function")
+KEYWORDS = ("do", "in", "!", "time", "function")
 SHELLS = ("bash", "sh", "zsh", "ssh", "srun", "sbatch", "docker", "podman", "kubectl", "eval", "su", "sudo", "tmux")
 MAIN = re.compile(r"\bmain_[a-z_]+")
 MOST_STEPS = 200_000
@@ -84,7 +84,7 @@ class _Follower:
         self.variables.read.clear()
         words = self._strip_keywords(list(command.words))
         if not words:
-            self.branches.done(None, command.end)
+            self.branches.bare(command.end)
         elif self.branches.runs():
             self.branches.done(self._simple(words, command), command.end)
         else:
@@ -174,6 +174,10 @@ class _Follower:
                 self.branches.turn(first)
             elif first in CLOSERS:
                 self.branches.close()
+            elif first == "{":
+                self.branches.enter()
+            elif first == "}":
+                self.branches.leave()
             elif first == "!" and len(words) > 1:
                 self.branches.negate()
             elif first not in KEYWORDS:

@@ -71,6 +71,13 @@ SCRIPTS = (
     "f() {{ g; }}\ng() {{ {} a=$N; }}\nh() {{ local N=5; f; }}\nN=1\nh\nf",
     "# local X=1\nX='local Y=2'\n{} a=\"$X\"",
     'N=" a  b "\n{} x${{N}}y $N "$N"',
+    'E=vllm\nR=no\nif [ "${{U:-1}}" != 0 ] && {{ [ "$E" = vllm ] || [ "$E" = sglang ]; }}; then R=yes; fi\n{} a=$R',
+    'E=hf\nR=no\nif [ "${{U:-1}}" != 0 ] && {{ [ "$E" = vllm ] || [ "$E" = sglang ]; }}; then R=yes; fi\n{} a=$R',
+    'E=hf\nR=no\nif [ "${{U:-0}}" != 0 ] && {{ [ "$E" = hf ]; }}; then R=yes; fi\n{} a=$R',
+    "N=1\n[ $N = 1 ] && {{ A=2; B=3; }} || {{ A=4; B=5; }}\n[ $N = 2 ] && {{ A=6; C=7; }}\n{} a=$A b=$B c=$C",
+    "N=1\nif ! {{ [ $N = 2 ] && [ $N = 1 ]; }}; then M=x; fi\n{{ K=5; }}\n{} a=$M b=$K",
+    "N=2\n[ $N = 1 ] && {{ {{ A=1; }}; [ $N = 2 ] && {{ A=2; }}; A=3; }}\n{{ [ $N = 2 ] && {{ B=1; }}; }} && C=2\n"
+    "{} a=$A b=$B c=$C",
 )
 
 
