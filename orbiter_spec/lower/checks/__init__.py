@@ -161,7 +161,12 @@ def title(check: ModuleType) -> str:
 
 
 def run_checks(settings: Mapping[str, Any], place_of: Callable[[str], Place | None]) -> Iterator[Diagnostic]:
-    """Every finding of every check on the flat, resolved `settings`; `place_of` gives a key's place in the spec."""
+    """Every finding of every check on the flat, resolved `settings`; `place_of` gives a key's place in the spec.
+
+    A null that verl cannot work with is reported once: for the other checks that key is left out.
+    """
+    empty = {finding.key for finding in orb672_needed_value_left_null.check(settings)}
+    usable = {key: value for key, value in settings.items() if key not in empty}
     for check in CHECKS:
-        for finding in check.check(settings):
+        for finding in check.check(settings if check is orb672_needed_value_left_null else usable):
             yield to_diagnostic(finding, check_id(check), title(check), place_of)
