@@ -1,6 +1,6 @@
 """The order of the phases.
 
-    read -> bind -> find inputs -> rows -> plan -> rules -> lower -> compose and check
+    read -> bind -> find inputs -> rows -> plan -> rules -> lower -> compose and check -> rules on overrides
 
 Each phase takes what the ones before it made, adds its own result and its findings, and runs as soon as it can: a spec
 with a missing reward file and too few rows hears of both. `check` stops there; `compile_spec` goes on to write.
@@ -141,6 +141,14 @@ def check_config(state: Compilation) -> None:
     state.findings += run_checks(flatten(state.config), place_of)
 
 
+def check_hatched(state: Compilation) -> None:
+    """What the rules say about words of the language that were written as overrides."""
+    if state.plan is not None and state.plan.get("verl.overrides"):
+        from orbiter_spec.hatched import check_hatched
+
+        check_hatched(state)
+
+
 PHASES: tuple[Callable[[Compilation], None], ...] = (
     read_document,
     bind_experiment,
@@ -150,6 +158,7 @@ PHASES: tuple[Callable[[Compilation], None], ...] = (
     run_rules,
     lower_plan,
     check_config,
+    check_hatched,
 )
 
 
