@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Words = Mapping[str, tuple[str, Any]]
 """By route: the verl key that was written, and the value its word takes."""
+BESIDE: Mapping[str, str] = {"ray_kwargs.ray_init.num_cpus": "hardware.cluster.cpus"}
+"""Keys that a word is compared with, although it does not always become them."""
 
 
 def check_hatched(state: Compilation) -> None:
@@ -44,7 +46,7 @@ def _words(state: Compilation) -> Words:
     flat = flatten(state.config) if hatched else {}
     found: dict[str, tuple[str, Any]] = {}
     for key in hatched:
-        said = field_of(key, flat, state.lowered.engine)
+        said = {BESIDE[key]: flat[key]} if key in BESIDE else field_of(key, flat, state.lowered.engine)
         for route, value in said.items() if isinstance(said, dict) and said is not UNSAID else ():
             plain = value is not None and "|" not in route and route != "name"
             if plain and state.plan.get(route) != value:
@@ -61,6 +63,8 @@ def _plan_with(state: Compilation, words: Words) -> Plan | None:
 
     assert state.experiment is not None and state.inputs is not None
     data = state.experiment.model_dump(exclude_unset=True, by_alias=True)
+    if "algorithm.estimator" in words and state.plan is not None:
+        _put(data, ["algorithm", "trainer"], "legacy" if state.plan.is_legacy else "v1")
     for route, (_, value) in words.items():
         _put(data, route.split("."), value)
     try:
@@ -93,6 +97,7 @@ def _told(state: Compilation, words: Words, plan: Plan) -> Iterator[Diagnostic]:
     known = {(rule_id(rule), found.route) for rule in RULES for found in rule.check(state.plan)}
 
     def place_of(route: str) -> Place:
+        route = "algorithm.estimator" if route == "algorithm.trainer" and route not in words else route
         return state.place(lowered.route_to(words[route][0]) if route in words else route)
 
     for rule in RULES:
@@ -105,6 +110,8 @@ def _told(state: Compilation, words: Words, plan: Plan) -> Iterator[Diagnostic]:
 
 def _about(found: Finding, words: Words) -> bool:
     """True when a hatched word takes part in the finding."""
+    if found.route == "algorithm.trainer" and "algorithm.estimator" in words:
+        return True
     return any(
         route == word or word.startswith(f"{route}.")
         for route in (found.route, *(route for route, _ in found.related))

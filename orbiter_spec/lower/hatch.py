@@ -41,8 +41,9 @@ def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf)
         hatched = route == HATCH
         if not target.has(lowered.engine, key) and not target.accepts(lowered.engine, key):
             yield _unknown(key, target, lowered, place_of)
-        elif hatched and (kind := _text_for(lowered.settings[key], target, lowered.engine, key)):
-            message = f"{key} is the text {lowered.settings[key]!r}, and verl has {kind} there"
+        elif hatched and (kind := other_kind(lowered.settings[key], target, lowered.engine, key)):
+            value = lowered.settings[key]
+            message = f"{key} is the {_kind_of(value)} {value!r}, and verl has {kind} there"
             yield Diagnostic("ORB604", message, place_of(lowered.route_to(key)), help=f"write {kind}")
         elif hatched and key in words and not _needed(plan, words[key], lowered.settings[key]):
             yield Diagnostic(
@@ -65,17 +66,25 @@ def _engine_missing(target: Target, engine: str, place_of: PlaceOf) -> Diagnosti
     )
 
 
-def _text_for(value: Any, target: Target, engine: str, key: str) -> str:
-    """What verl has where a text is written, a number or a switch; "" where a text may be.
+def other_kind(value: Any, target: Target, engine: str, key: str) -> str:
+    """What verl has where something of another kind is written: a number, a switch, a text or a list; "" where it fits.
 
-    A threshold is a number by default and may be two in one text, as in 0.5_2.0.
+    A threshold is a number by default and may be two in one text, as in 0.5_2.0. Names and paths may be lists, and a
+    list may be one item of it.
     """
-    if not isinstance(value, str) or "${" in value or "threshold" in key or not target.has(engine, key):
+    if value is None or (isinstance(value, str) and "${" in value) or not target.has(engine, key):
         return ""
     default = target.default(engine, key)
-    if isinstance(default, bool):
-        return "true or false"
-    return "a number" if isinstance(default, (int, float)) else ""
+    if isinstance(value, str):
+        number = isinstance(default, (int, float)) and "threshold" not in key
+        return ("true or false" if isinstance(default, bool) else "a number") if number else ""
+    if isinstance(value, (list, dict)) and isinstance(default, (int, float)):
+        return "true or false" if isinstance(default, bool) else "a number"
+    return "a list" if isinstance(value, (int, float)) and isinstance(default, list) else ""
+
+
+def _kind_of(value: Any) -> str:
+    return {str: "text", list: "list", dict: "mapping", bool: "switch"}.get(type(value), "number")
 
 
 def _needed(plan: Plan, field: str, value: Any) -> bool:

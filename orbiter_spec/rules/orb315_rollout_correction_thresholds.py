@@ -3,7 +3,8 @@
 ## What it checks
 
 `rejection` names verl's statistics, has `rejection_threshold`, one for all or one for each, with two bounds
-(`0.5_2.0`) only for the `k1` statistics; `threshold` is a number or two bounds, all above 0 and in order.
+(`0.5_2.0`) only for the `k1` statistics, whose one bound is at least 1, because the other is its inverse; `threshold`
+is a number or two bounds, all above 0 and in order.
 
 ## Why it matters
 
@@ -72,7 +73,7 @@ def _rejection(plan: Plan) -> Iterator[Finding]:
         return
     given = [part.strip() for part in str(bounds).split(",") if part.strip()]
     if len(given) not in (1, len(names)) or not all(
-        _bounds(bound, pair=name.endswith("k1"))
+        _bounds(bound, pair=name.endswith("k1")) and (not name.endswith("k1") or "_" in bound or float(bound) >= 1)
         for name, bound in zip(names, given * (len(names) if len(given) == 1 else 1), strict=False)
     ):
         yield Finding(

@@ -78,6 +78,10 @@ from orbiter_spec.lower.checks import (
     orb690_strategy_without_its_section,
     orb691_engine_switches_contradict,
     orb692_judge_with_random_weights,
+    orb693_turns_read_otherwise,
+    orb694_steps_are_no_list,
+    orb695_name_that_finds_nothing,
+    orb696_rows_limited_below_batch,
 )
 from orbiter_spec.lower.checks.finding import to_diagnostic
 
@@ -147,6 +151,10 @@ CHECKS: tuple[ModuleType, ...] = (
     orb690_strategy_without_its_section,
     orb691_engine_switches_contradict,
     orb692_judge_with_random_weights,
+    orb693_turns_read_otherwise,
+    orb694_steps_are_no_list,
+    orb695_name_that_finds_nothing,
+    orb696_rows_limited_below_batch,
 )
 
 

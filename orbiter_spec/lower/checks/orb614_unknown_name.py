@@ -84,7 +84,9 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     "actor_rollout_ref.rollout.dtype": ("auto", "half", "float16", "bfloat16", "float", "float32"),
     "actor_rollout_ref.ref.strategy": STRATEGIES,
     "critic.loss_agg_mode": AGGREGATIONS,
-    "skip.rollout_tq.action": ("cache", "repeat"),
+    **dict.fromkeys(
+        (f"skip.{name}.action" for name in ("rollout", "rollout_tq", "async_rollout")), ("cache", "repeat")
+    ),
     "transfer_queue.backend.storage_backend": ("SimpleStorage", "Yuanrong", "MooncakeStore"),
     f"{ACTOR}.fsdp_config.dtype": PRECISIONS,
     f"{ACTOR}.fsdp_config.model_dtype": PRECISIONS,
@@ -126,7 +128,6 @@ ONLY_WITH: Mapping[str, tuple[str, Any]] = {
     f"{ROLLOUT}.scheduling_policy": (f"{ROLLOUT}.name", "vllm"),
     f"{ROLLOUT}.disaggregation.mooncake_protocol": (f"{ROLLOUT}.disaggregation.transfer_backend", "mooncake"),
     "reward.reward_manager.name": ("reward.reward_manager.source", "register"),
-    "skip.rollout_tq.action": ("skip.rollout_tq.enable", True),
 }
 
 

@@ -64,6 +64,6 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     if loss == "dro" and not settings.get(f"{ACTOR}.policy_loss.dro_beta"):
         yield KeyFinding(f"{ACTOR}.policy_loss.dro_beta", "DRO has no default for it", "set it above 0")
     path = settings.get("trainer.resume_from_path")
-    if settings.get("trainer.resume_mode") == "resume_path" and not re.search(r"global_step_\d+/?$", str(path or "")):
+    if settings.get("trainer.resume_mode") == "resume_path" and not re.search(r"global_step_\d+$", str(path or "")):
         key = "trainer.resume_from_path"
         yield KeyFinding(key, f"{path!r} names no step", "name a folder that ends in global_step_ and a number")

@@ -3,8 +3,9 @@
 ## What it checks
 
 Memory shares and `top_p` lie above 0 and at most at 1, temperatures, learning rates and weight decay are not
-negative, `top_k` is -1, 0 or above (not 0 under SGLang), ports are ports, and a loss scale is not 0. The same for
-validation, for the critic, and for the engines of reward models and teachers that are on.
+negative, `top_k` is -1, 0 or above (not 0 under SGLang), ports are ports, a bound of rollout correction is above 0, and
+a loss scale is not 0. The same for validation, for the critic, and for the engines of reward models and teachers that
+are on.
 
 ## Why it matters
 
@@ -66,5 +67,7 @@ def _ranges(settings: Mapping[str, Any]) -> Iterator[tuple[str, Range]]:
                 yield f"{role}.optim.min_lr_ratio", FRACTION
     if settings.get("trainer.v1.trainer_mode") == "separate_async":
         yield "trainer.v1.separate_async.hybrid_rollout.switch_threshold_ratio", SHARE
+    if settings.get("algorithm.rollout_correction.rollout_is") is not None:
+        yield "algorithm.rollout_correction.rollout_is_threshold", (lambda value: value > 0, "above 0")
     if settings.get(f"{ACTOR}.loss_agg_mode") == "seq-mean-token-sum-norm":
         yield f"{ACTOR}.loss_scale_factor", (lambda value: value != 0, "other than 0, or null")

@@ -4,8 +4,8 @@
 
 A value that only means something with a switch stands with it: a checkpoint to resume from with `resume_mode`, a
 teacher with `distillation.enabled`, a reward model's path with its `enable`, a function's name and arguments with its
-file, a manager's file with its source, settings of a trainer mode with that mode, rollout nodes and a backend of the
-weight sync with the separate one, metrics of experts with recorded routes.
+file, the name of a class of rows with its file, a manager's file with its source, settings of a trainer mode with that
+mode, rollout nodes and a backend of the weight sync with the separate one, metrics of experts with recorded routes.
 
 ## Why it matters
 
@@ -53,6 +53,12 @@ SWITCHES: tuple[tuple[str, Any, str, Any], ...] = (
     ("trainer.v1.colocate_async.num_warmup_batches", 1, MODE, "colocate_async"),
 )
 """A key, what it is when it is left out, and the switch with the position that makes verl read it."""
+OF_A_FILE: tuple[tuple[str, Any, str], ...] = (
+    (f"{FUNCTION}.name", "compute_score", f"{FUNCTION}.path"),
+    (f"{FUNCTION}.reward_kwargs", {}, f"{FUNCTION}.path"),
+    ("data.custom_cls.name", None, "data.custom_cls.path"),
+)
+"""What goes with code of the user's, what it is when it is left out, and the key of the code's file."""
 OFF: Mapping[str, Any] = {"trainer.resume_mode": "auto", f"{MANAGER}.source": "register", MODE: "sync"}
 
 
@@ -68,10 +74,9 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     for key in settings if not settings.get("distillation.enabled") else ():
         if key.startswith(teachers) and key.endswith(".model_path") and settings[key] is not None:
             yield _unread(key, "distillation is off", "set distillation.enabled to true")
-    if settings.get(f"{FUNCTION}.path") is None:
-        for key, default in ((f"{FUNCTION}.name", "compute_score"), (f"{FUNCTION}.reward_kwargs", {})):
-            if settings.get(key, default) not in (None, default):
-                yield _unread(key, "there is no file with a function", f"set {FUNCTION}.path")
+    for key, default, file in OF_A_FILE:
+        if settings.get(file) is None and settings.get(key, default) not in (None, default):
+            yield _unread(key, f"{file} is not set", f"set {file}")
 
 
 def _word(value: Any) -> str:
