@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orbiter_spec.diagnostics import Diagnostic, Report, Severity
+from orbiter_spec.diagnostics import Diagnostic, Place, Report, Severity
 from orbiter_spec.importing.candidate import Candidate, RefusedError, fit
 from orbiter_spec.importing.choose import first_guess, relative_files
-from orbiter_spec.importing.compare import Difference, flatten, roles_off
+from orbiter_spec.importing.compare import ABSENT, Difference, flatten, roles_off
 from orbiter_spec.importing.environment import fill_environment
 from orbiter_spec.importing.reading import Text, read_text
 from orbiter_spec.importing.settings import Settings, doubts, relative_paths, settle
 from orbiter_spec.importing.spec_text import spec_text
-from orbiter_spec.lower.compose import ComposeError, compose
+from orbiter_spec.lower.compose import REMOVED, ComposeError, compose
 from orbiter_spec.lower.target import Target
 
 
@@ -87,7 +87,7 @@ def _fitted(
         found += _refused(refusal, settled, original, source)
         return Imported(None, tuple(found), settled.engine, original=original, explicit=settled.count)
     found += [*doubts(settled, original, source), *relative_paths(settled, source)]
-    found += _remaining(left, source)
+    found += _remaining(left, settled, source)
     text = spec_text(candidate, source.name, settled, roles_off(original), tuple(found))
     return Imported(
         text,
@@ -107,9 +107,14 @@ def _refused(
     refusal: RefusedError, settled: Settings, original: Mapping[str, Any], source: Text
 ) -> Iterator[Diagnostic]:
     for key, reason in refusal.reasons.items():
-        message = f"{key} is {original.get(key)!r}: {reason[:1].lower()}{reason[1:]}"
-        place = source.place(settled.lines.get(key, 1), key)
-        yield Diagnostic("ORB662", message, place, help="verl would refuse it too: correct the value and import again")
+        said = f"is {original[key]!r}" if original.get(key) is not None else "has no value"
+        message = f"{key} {said}: {reason[:1].lower()}{reason[1:]}"
+        yield Diagnostic(
+            "ORB662",
+            message,
+            _place(key, settled, source),
+            help="verl would refuse it too: correct the value and import again",
+        )
 
 
 def explicit_keys(settled: Settings, original: Mapping[str, Any]) -> set[str]:
@@ -119,14 +124,19 @@ def explicit_keys(settled: Settings, original: Mapping[str, Any]) -> set[str]:
     return {key for key in original if key in written or key.startswith(sections)}
 
 
-def _remaining(left: list[Difference], source: Text) -> list[Diagnostic]:
-    return [
-        Diagnostic(
-            "ORB662",
-            f"{found.key} is {found.original!r} in the run and {found.compiled!r} in the spec",
-            source.place(1),
-            help="no field and no override can say it",
-            severity=Severity.ERROR,
-        )
-        for found in left
-    ]
+def _remaining(left: list[Difference], settled: Settings, source: Text) -> Iterator[Diagnostic]:
+    for found in left:
+        place = _place(found.key, settled, source)
+        if found.original in (ABSENT, REMOVED):
+            message, cure = f"{found.key} is taken out, and verl needs it", "leave the deletion out, or write a value"
+        else:
+            message = f"{found.key} is {found.original!r} in the run and {found.compiled!r} in the spec"
+            cure = "no field and no override can say it"
+        yield Diagnostic("ORB662", message, place, help=cure, severity=Severity.ERROR)
+
+
+def _place(key: str, settled: Settings, source: Text) -> Place:
+    """Where `key`, or a section that it stands in, was written; the first line when it was not."""
+    sections = (key.rsplit(".", depth)[0] for depth in range(key.count(".") + 1))
+    name = next((name for name in sections if name in settled.lines), None)
+    return source.place(1) if name is None else source.place(settled.lines[name], name)

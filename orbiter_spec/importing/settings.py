@@ -158,6 +158,7 @@ def _take(line: Line, override: Override, target: Target, settled: Settings, tex
     key, value = override.key, override.value
     if override.delete:
         settled.values[key] = REMOVED
+        settled.lines[key] = line.line
         return
     if not target.has(settled.engine, key):
         change = change_of(key)
