@@ -37,7 +37,7 @@ def check_hatched(state: Compilation) -> None:
 
 def _words(state: Compilation) -> Words:
     """What each hatched key is in the language, where a word says it."""
-    from orbiter_spec.importing.words_back import UNSAID, field_of
+    from orbiter_spec.importing.words_back import field_of
     from orbiter_spec.lower.lowering import HATCH
     from orbiter_spec.lower.meaning import flatten
 
@@ -47,7 +47,7 @@ def _words(state: Compilation) -> Words:
     found: dict[str, tuple[str, Any]] = {}
     for key in hatched:
         said = {BESIDE[key]: flat[key]} if key in BESIDE else field_of(key, flat, state.lowered.engine)
-        for route, value in said.items() if isinstance(said, dict) and said is not UNSAID else ():
+        for route, value in said.items() if isinstance(said, dict) else ():
             plain = value is not None and "|" not in route and route != "name"
             if plain and state.plan.get(route) != value:
                 found[route] = key, value

@@ -51,7 +51,7 @@ def command(
     imported = import_text(text, name=file, config_name=config_name, target=target, environ=environ, launch=launch)
     if imported.spec_text is not None:
         imported.spec_text, warnings = review(imported.spec_text)
-        imported.diagnostics = (*imported.diagnostics, *(warnings or refused(imported, text, file)))
+        imported.diagnostics = (*imported.diagnostics, *(warnings or refused(imported, text, file, target)))
     print_report(imported.report, style)
     if imported.spec_text is None:
         stop(Exit.SPEC)

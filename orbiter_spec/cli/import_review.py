@@ -7,17 +7,25 @@ comment at its line, so that compiling gives the run's configuration and a perso
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from orbiter_spec.diagnostics import Diagnostic, Place, Severity
 from orbiter_spec.importing.imported import Imported
 
+if TYPE_CHECKING:
+    from orbiter_spec.lower.target import Target
+
 REASON = "as in the run; look here"
 
 
-def refused(imported: Imported, text: str, name: str) -> list[Diagnostic]:
-    """What verl refuses of the run as it is written, at the lines of `text`, which was imported; as warnings."""
+def refused(imported: Imported, text: str, name: str, target: Target) -> list[Diagnostic]:
+    """What verl refuses of the run as it is written, at the lines of `text`, which was imported; as warnings.
+
+    A value of another kind than verl's is told as such, and no check counts with it.
+    """
     from orbiter_spec.importing.reading import Text
     from orbiter_spec.lower.checks import run_checks
+    from orbiter_spec.lower.hatch import odd_value, other_kind
 
     source = Text(text, name)
 
@@ -25,7 +33,14 @@ def refused(imported: Imported, text: str, name: str) -> list[Diagnostic]:
         line = imported.lines.get(key)
         return None if line is None else source.place(line, key)
 
-    found = run_checks(imported.original, place)
+    kinds = {key: other_kind(value, target, imported.engine, key) for key, value in imported.original.items()}
+    usable = {key: value for key, value in imported.original.items() if not kinds[key]}
+    found = [
+        odd_value(key, imported.original[key], kind, place(key))
+        for key, kind in kinds.items()
+        if kind and key in imported.lines
+    ]
+    found += run_checks(usable, place)
     return [replace(finding, severity=Severity.WARNING) for finding in found if finding.severity is Severity.ERROR]
 
 

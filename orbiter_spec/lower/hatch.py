@@ -42,9 +42,7 @@ def check_hatch(plan: Plan, target: Target, lowered: Lowered, place_of: PlaceOf)
         if not target.has(lowered.engine, key) and not target.accepts(lowered.engine, key):
             yield _unknown(key, target, lowered, place_of)
         elif hatched and (kind := other_kind(lowered.settings[key], target, lowered.engine, key)):
-            value = lowered.settings[key]
-            message = f"{key} is the {_kind_of(value)} {value!r}, and verl has {kind} there"
-            yield Diagnostic("ORB604", message, place_of(lowered.route_to(key)), help=f"write {kind}")
+            yield odd_value(key, lowered.settings[key], kind, place_of(lowered.route_to(key)))
         elif hatched and key in words and not _needed(plan, words[key], lowered.settings[key]):
             yield Diagnostic(
                 "ORB602",
@@ -81,6 +79,12 @@ def other_kind(value: Any, target: Target, engine: str, key: str) -> str:
     if isinstance(value, (list, dict)) and isinstance(default, (int, float)):
         return "true or false" if isinstance(default, bool) else "a number"
     return "a list" if isinstance(value, (int, float)) and isinstance(default, list) else ""
+
+
+def odd_value(key: str, value: Any, kind: str, place: Place | None) -> Diagnostic:
+    """The finding that `value` stands where verl has `kind`, which is what `other_kind` says."""
+    message = f"{key} is the {_kind_of(value)} {value!r}, and verl has {kind} there"
+    return Diagnostic("ORB604", message, place, help=f"write {kind}")
 
 
 def _kind_of(value: Any) -> str:

@@ -125,3 +125,20 @@ def test_a_file_that_is_there_is_not_replaced_by_a_spec_with_errors(tmp_path: Pa
     result = CliRunner().invoke(command, [str(path), "-o", str(spec)])
     assert result.exit_code == 1 and "left as it was" in result.output
     assert spec.read_text() == "keep me"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "actor_rollout_ref.actor.checkpoint.save_contents=3",
+        "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=many",
+        "trainer.save_freq=[1]",
+        "algorithm.adv_estimator=[1]",
+    ],
+)
+def test_value_of_another_kind_is_told_without_a_traceback(odd: str, tmp_path: Path) -> None:
+    path = script(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace('"$@"', f'"{odd}"'), encoding="utf-8")
+    result = CliRunner().invoke(command, [str(path)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert odd.partition("=")[0] in result.output

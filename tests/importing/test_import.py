@@ -218,3 +218,10 @@ def test_any_key_survives(engine: str) -> None:
         except OverrideError:
             continue
         equal(*roles, override)
+
+
+@pytest.mark.parametrize("taken_out", ["~trainer.nnodes", "~trainer"])
+def test_deletion_of_what_verl_needs_is_told_at_its_line(taken_out: str) -> None:
+    found = [item for item in imported("\n".join((*BASE, taken_out))).diagnostics if item.id == "ORB662"]
+    assert found
+    assert {item.place.line for item in found if item.place is not None} == {len(BASE) + 1}

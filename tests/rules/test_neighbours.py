@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from orbiter_spec.diagnostics import Severity
+from orbiter_spec.diagnostics import Place, Severity
+from orbiter_spec.lower.checks import run_checks
 from tests.rules.test_check_pages import SOUND
 from tests.rules.test_check_pages import findings_of as key_findings_of
 
@@ -33,6 +34,12 @@ SEQUENCES = {
 }
 SAMPLER = "trainer.v1.sampler.custom_sampler"
 SWITCHING = "trainer.v1.separate_async.hybrid_rollout"
+TURNS, TOOLS = f"{ROLLOUT}.multi_turn", {f"{ROLLOUT}.multi_turn.tool_config_path": "tools.yaml"}
+RECORDED = {
+    f"{ACTOR}.profiler.enable": True,
+    "global_profiler.tool": "torch",
+    f"{ACTOR}.profiler.tool_config.torch.contents": ["cuda"],
+}
 SEPARATE = {"trainer.v1.trainer_mode": "separate_async", f"{ROLLOUT}.nnodes": 1, f"{ROLLOUT}.n_gpus_per_node": 8}
 
 FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -196,6 +203,47 @@ FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
         f"{ROLLOUT}.load_format",
         {f"{ROLLOUT}.name": "trtllm", f"{ROLLOUT}.quantization": "fp8", f"{ROLLOUT}.load_format": "auto"},
     ),
+    # null where the trainer computes, compares or looks up (trainer/ppo/v1/trainer_base.py, utils/dataset)
+    ("ORB672", "trainer.test_freq", {}),
+    ("ORB672", "trainer.total_epochs", {}),
+    ("ORB672", "trainer.logger", {}),
+    ("ORB672", "trainer.resume_mode", {}),
+    ("ORB672", "trainer.default_local_dir", {}),
+    ("ORB672", "data.train_max_samples", {}),
+    ("ORB672", "data.val_files", {}),
+    ("ORB672", "data.max_prompt_length", {"data.filter_overlong_prompts": True, f"{ROLLOUT}.prompt_length": 512}),
+    ("ORB672", "data.custom_cls.name", {"data.custom_cls.path": "rows.py"}),
+    ("ORB672", f"{ROLLOUT}.seed", {f"{ROLLOUT}.full_determinism": True}),
+    ("ORB672", "algorithm.kl_ctrl.kl_coef", {"algorithm.use_kl_in_reward": True}),
+    ("ORB672", f"{ACTOR}.kl_loss_type", {f"{ACTOR}.use_kl_loss": True}),
+    ("ORB672", f"{ACTOR}.clip_ratio_c", {}),
+    # utils/skip/config.py builds every section, also those that are off; trainer_base.py asks `step in steps`
+    ("ORB614", "skip.async_rollout.action", {"skip.async_rollout.action": "zip"}),
+    ("ORB694", "skip.rollout.steps", {"skip.rollout.steps": 3}),
+    ("ORB694", "skip.rollout_tq.steps", {"skip.rollout_tq.steps": [1.5]}),
+    # utils/import_utils.py, trainer/ppo/reward.py, trainer_base.py _load_checkpoint
+    ("ORB695", "actor_rollout_ref.model.path", {"actor_rollout_ref.model.path": "~/models/mine"}),
+    ("ORB695", "data.val_files", {"data.val_files": ["/d/a.parquet", "~/b.parquet"]}),
+    ("ORB695", "trainer.checkpoint_callback_class", {"trainer.checkpoint_callback_class": "Mine"}),
+    (
+        "ORB695",
+        "reward.reward_manager.module.name",
+        {
+            "reward.reward_manager.source": "importlib",
+            "reward.reward_manager.module.path": "m.py",
+            "reward.reward_manager.module.name": "Mine",
+        },
+    ),
+    (
+        "ORB642",
+        "trainer.resume_from_path",
+        {"trainer.resume_mode": "resume_path", "trainer.resume_from_path": "runs/global_step_10/"},
+    ),
+    (
+        "ORB671",
+        "algorithm.rollout_correction.rollout_is_threshold",
+        {"algorithm.rollout_correction.rollout_is": "token", "algorithm.rollout_correction.rollout_is_threshold": -1},
+    ),
 )
 
 
@@ -251,6 +299,18 @@ UNREAD: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("ORB683", f"{ROLLOUT}.nnodes", {f"{ROLLOUT}.nnodes": 1}),
     ("ORB683", "distillation.teacher_models.teacher_model.model_path", {**TEACHER, "distillation.enabled": False}),
     ("ORB683", "reward.custom_reward_function.name", {"reward.custom_reward_function.name": "mine"}),
+    ("ORB683", "data.custom_cls.name", {"data.custom_cls.name": "Rows"}),
+    ("ORB693", f"{TURNS}.max_parallel_calls", {**TOOLS, f"{TURNS}.max_parallel_calls": 0}),
+    ("ORB693", f"{TURNS}.max_user_turns", {**TOOLS, f"{TURNS}.max_user_turns": 0}),
+    ("ORB693", f"{TURNS}.max_tool_response_length", {**TOOLS, f"{TURNS}.max_tool_response_length": 0}),
+    (
+        "ORB694",
+        "global_profiler.steps",
+        {"global_profiler.steps": [50], "trainer.total_training_steps": 10, **RECORDED},
+    ),
+    ("ORB694", "skip.rollout_tq.enable", {"skip.rollout_tq.enable": True}),
+    ("ORB695", "trainer.default_local_dir", {"trainer.default_local_dir": "~/checkpoints"}),
+    ("ORB695", "trainer.rollout_data_dir", {"trainer.rollout_data_dir": "hdfs://cluster/rollouts"}),
 )
 
 
@@ -261,6 +321,12 @@ def test_it_is_pointed_out(name: str, key: str, changed: dict[str, Any]) -> None
 
 
 OFF: tuple[dict[str, Any], ...] = (
+    {"data.custom_cls.path": "rows.py", "data.custom_cls.name": "Rows", "data.val_files": None},
+    {"data.max_prompt_length": None, f"{ROLLOUT}.prompt_length": 512},
+    {"trainer.resume_mode": "disable", "trainer.save_freq": -1, "trainer.default_local_dir": None},
+    {f"{ROLLOUT}.seed": None, "algorithm.kl_ctrl.type": None, "algorithm.gamma": None},
+    {f"{TURNS}.max_parallel_calls": 0, "data.train_max_samples": -1},
+    {"data.train_files": "~/data/rlhf/gsm8k/train.parquet"},
     {"critic.optim.clip_grad": None, "critic.loss_agg_mode": "mean"},
     {"distillation.enabled": False, f"{LOSS}.loss_mode": "forward_kl", f"{INFERENCE}.name": "vlm"},
     {"reward.reward_model.enable": False, "reward.reward_model.rollout.name": "vlm"},
@@ -279,3 +345,16 @@ OFF: tuple[dict[str, Any], ...] = (
 def test_what_nothing_reads_is_no_error(changed: dict[str, Any]) -> None:
     found = key_findings_of({**SOUND, **changed})
     assert [item for item in found if item[1].severity is Severity.ERROR] == []
+
+
+NULLS = ("data.train_batch_size", "data.max_prompt_length", "trainer.nnodes", f"{ACTOR}.ppo_mini_batch_size")
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, CRITIC, TEACHER, JUDGE, SEPARATE], ids=["plain", "critic", "teacher", "judge", "apart"]
+)
+@pytest.mark.parametrize("key", NULLS)
+def test_null_is_told_once_and_breaks_no_other_check(key: str, changed: dict[str, Any]) -> None:
+    places = {key: Place("spec.yaml", 3)}
+    found = list(run_checks({**SOUND, **changed, key: None}, places.get))
+    assert [item.id for item in found if item.place is not None] == ["ORB672"]

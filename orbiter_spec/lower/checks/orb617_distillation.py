@@ -69,7 +69,7 @@ def _teachers(settings: Mapping[str, Any], names: list[str]) -> Iterator[KeyFind
         if settings.get(f"{home}.model_path") is None:
             yield KeyFinding(f"{home}.model_path", "the teacher has no model", f"set {home}.model_path")
         limit = settings.get(f"{home}.inference.max_model_len")
-        if limit is not None and limit < longest:
+        if isinstance(limit, int) and limit < longest:
             note = f"{limit} tokens for a prompt, a response and one more: {longest}"
             yield KeyFinding(f"{home}.inference.max_model_len", note, f"use {longest}, or null")
         key = settings.get(f"{home}.key")

@@ -33,7 +33,7 @@ from orbiter_spec.plan.trainer import FED_BY_LEGACY
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look at the switch."""
-    needed = settings.get("algorithm.adv_estimator") in FED_BY_LEGACY or settings.get("algorithm.use_pf_ppo")
+    needed = str(settings.get("algorithm.adv_estimator")) in FED_BY_LEGACY or settings.get("algorithm.use_pf_ppo")
     if settings.get("trainer.use_v1") is False and not needed:
         note = "the older trainer is deprecated; rules about the newer one may not hold"
         yield KeyFinding("trainer.use_v1", note, "leave it out", severity=Severity.WARNING)
