@@ -58,14 +58,14 @@ OPTIMIZER_WORDS: Mapping[str, tuple[str, ...]] = {
     "decay_steps": ("megatron",),
     "cycles": FSDP,
 }
-LORA_WORDS = ("dropout", "kind", "merge", "a_init", "fully_sharded")
+LORA_WORDS = ("dropout", "kind", "a_init", "fully_sharded")
 
 
 def check(plan: Plan) -> Iterator[Finding]:
     """Compare every setting that was written with the engines that know it."""
     sections = {f"hardware.{role}": ENGINE_WORDS for role in ("train", "reference", "critic")}
     sections |= {f"{home}.optimizer": OPTIMIZER_WORDS for home in ("algorithm", "algorithm.critic")}
-    sections["agent.model.lora"] = dict.fromkeys(LORA_WORDS, ("megatron",))
+    sections["agent.model.lora"] = dict.fromkeys(LORA_WORDS, ("megatron",)) | {"merge": ("megatron", *FSDP)}
     for section, words in sections.items():
         for word, engines in words.items():
             route = f"{section}.{word}"

@@ -192,6 +192,20 @@ POINTED_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
         f"{MODEL}.lora_adapter_path",
         {**MEGATRON, f"{MODEL}.lora.rank": 8, f"{MODEL}.lora_adapter_path": "adapter"},
     ),
+    (
+        "ORB663",
+        f"{MODEL}.override_config.rope_theta",
+        {
+            **MEGATRON,
+            f"{MODEL}.override_config.rope_theta": 5e6,
+            f"{ROLLOUT}.engine_kwargs.vllm.hf_overrides": {"a": 1},
+        },
+    ),
+    (
+        "ORB663",
+        f"{MODEL}.override_config.model_config.sliding_window",
+        {f"{ROLLOUT}.name": "sglang", f"{MODEL}.override_config.model_config.sliding_window": 4096},
+    ),
     ("ORB665", f"{ROLLOUT}.layered_summon", {f"{ROLLOUT}.layered_summon": True}),
     (
         "ORB667",
@@ -225,6 +239,11 @@ POINTED_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "ORB686",
         f"{ROLLOUT}.engine_kwargs.vllm.max_lora_rank",
         {f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.engine_kwargs.vllm.max_lora_rank": 64},
+    ),
+    (
+        "ORB686",
+        f"{ROLLOUT}.engine_kwargs.vllm.hf_overrides.rope_theta",
+        {f"{ROLLOUT}.quantization": "fp8", f"{ROLLOUT}.engine_kwargs.vllm.hf_overrides.rope_theta": 5e6},
     ),
     ("ORB687", f"{SYNC}.nixl.device", {**SEPARATE, f"{SYNC}.nixl.device": "cpu"}),
     ("ORB688", f"{ACTOR}.qat.enable", {f"{ACTOR}.qat.enable": True}),

@@ -4,7 +4,7 @@
 
 `rollout.engine_kwargs` of the engine in use does not hold what verl sets itself after it has laid these arguments
 over its own: expert parallelism, adapters, images of a prompt, captured graphs, speculative decoding, the worker
-extension. The same for reward models and teachers that are on.
+extension, and beside fp8 no overrides of the model. The same for reward models and teachers that are on.
 
 ## Why it matters
 
@@ -67,6 +67,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
                 cure = f"leave it out, and set {writer}" if writer else "leave it out"
                 note = f"{settings[key]!r}, and verl sets it" + (f" from {writer}" if writer else "")
                 yield KeyFinding(key, note, cure, related=related, severity=Severity.WARNING)
+        yield from _blocks(settings, home, engine)
         extension = f"{start}.worker_extension_cls"
         if engine == "vllm" and settings.get(extension) is not None:
             note = f"{settings[extension]!r} in the place of verl's own, by which weights arrive"
@@ -91,6 +92,17 @@ def _written_over(settings: Mapping[str, Any], home: str, engine: str) -> Iterat
         yield "compilation_config.cudagraph_capture_sizes", f"{home}.cudagraph_capture_sizes"
     if settings.get(f"{home}.disaggregation.enabled"):
         yield "kv_transfer_config", f"{home}.disaggregation.enabled"
+
+
+def _blocks(settings: Mapping[str, Any], home: str, engine: str) -> Iterator[KeyFinding]:
+    """Overrides of the model take the place of those in which verl says how weights are quantised."""
+    word = {"vllm": "hf_overrides", "sglang": "json_model_override_args"}.get(engine)
+    kind, start = f"{home}.quantization", f"{home}.engine_kwargs.{engine}.{word}"
+    given = sorted(key for key in settings if (key == start or key.startswith(f"{start}.")) and settings[key])
+    if word and settings.get(kind) == "fp8" and given:
+        note = f"{word} takes the place of verl's, which says that weights are fp8 in blocks"
+        cure = "leave one of them out, or repeat quantization_config in it"
+        yield KeyFinding(given[0], note, cure, related=((kind, "fp8"),), severity=Severity.WARNING)
 
 
 def _serves_adapters(settings: Mapping[str, Any]) -> bool:

@@ -51,10 +51,15 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         engine = settings.get(f"{role}.strategy")
         name = str(settings.get(f"{role}._target_", "")).rpartition(".")[2]
         fitting = next((engines for start, engines in MADE_FOR.items() if name.startswith(start)), None)
-        if engine is None or fitting is None or engine in fitting:
+        follows = role != roles[0] and engine == settings.get(f"{roles[0]}.strategy")
+        if engine is None or fitting is None or engine in fitting or follows:
             continue
         group = GROUPS.get(str(engine), "dp" if str(engine).startswith("fsdp") else "")
-        cure = f"choose the whole engine (model_engine={group})" if group else "no section for it comes with verl"
+        cure = (
+            f"choose the whole engine (hardware.train.engine in a spec, model_engine={group} for verl)"
+            if group
+            else "no section for it comes with verl"
+        )
         yield KeyFinding(
             f"{role}.strategy",
             f"{engine}, and the settings are made for {', '.join(fitting)}",
