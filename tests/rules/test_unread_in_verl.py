@@ -54,6 +54,8 @@ def readers(pattern: str) -> set[str]:
         (r"use_tiled_mlp=|tiled_mlp\.enabled|tiled_mlp\[|\.tiled_mlp\.get", set()),
         (r"custom_async_server", set()),
         (r"nccl_timeout", set()),
+        (r"checkpoint_manager_class|standalone_gpu_memory_utilization", set()),
+        (r"router_replay.*(record|replay)_file|\.(record|replay)_file", set()),
         (r"self\.return_(raw_chat|full_prompt|multi_modal_inputs)\b(?! =)", set()),
         (r"forward_micro_batch_size_per_gpu|forward_max_token_len_per_gpu", set()),
         (r"SkipManager\.annotate\(role=\"rollout\"", {"experimental/agent_loop/agent_loop.py"}),

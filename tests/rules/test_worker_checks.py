@@ -76,6 +76,15 @@ REFUSED: tuple[tuple[str, str, dict[str, Any]], ...] = (
         f"{REFERENCE}.megatron.dynamic_context_parallel",
         {**DYNAMIC, f"{ACTOR}.use_kl_loss": True, f"{REFERENCE}.megatron.dynamic_context_parallel": False},
     ),
+    (
+        "ORB625",
+        f"{ROLLOUT}.disaggregation.decode_replicas",
+        {
+            f"{ROLLOUT}.disaggregation.enabled": True,
+            f"{ROLLOUT}.disaggregation.decode_replicas": 2,
+            f"{ROLLOUT}.tensor_model_parallel_size": 1,
+        },
+    ),
     ("ORB641", f"{ROLLOUT}.dtype", {**DELTA, f"{ROLLOUT}.dtype": "float16"}),
     ("ORB641", f"{MODEL}.mtp.enable_rollout", {**DELTA, **DRAFTS}),
     ("ORB664", f"{ACTOR}.strategy", {**TITAN, **SEPARATE}),
@@ -228,6 +237,12 @@ POINTED_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
             f"{ROLLOUT}.engine_kwargs.trtllm.kv_cache_config.free_gpu_memory_fraction": 0.8,
         },
     ),
+    (
+        "ORB612",
+        f"{MODEL}.override_config.moe_config.freeze_moe_router",
+        {f"{MODEL}.override_config.moe_config.freeze_moe_router": True},
+    ),
+    ("ORB683", f"{ACTOR}.optim.exp_avg_dtype", {**MEGATRON, f"{ACTOR}.optim.exp_avg_dtype": "bf16"}),
     ("ORB683", f"{ROLLOUT}.checkpoint_engine.backend", {f"{ROLLOUT}.checkpoint_engine.backend": "nccl"}),
     (
         "ORB685",

@@ -54,6 +54,17 @@ DEAD: Mapping[str, tuple[Any, str]] = {
     "actor_rollout_ref.rollout.agent.custom_async_server.path": (None, "leave it out"),
     "actor_rollout_ref.rollout.repetition_penalty": (1.0, "leave it out; answers are drawn without one"),
     "actor_rollout_ref.rollout.trace.backend": (None, "leave it out; only the older trainer traces agent loops"),
+    "actor_rollout_ref.rollout.checkpoint_manager_class": (None, "leave it out; only the older trainer loads one"),
+    "actor_rollout_ref.rollout.standalone_gpu_memory_utilization": (
+        None,
+        "set actor_rollout_ref.rollout.gpu_memory_utilization",
+    ),
+    "actor_rollout_ref.model.override_config.moe_config.freeze_moe_router": (
+        False,
+        "set actor_rollout_ref.actor.megatron.override_mcore_model_config.moe_config.freeze_moe_router",
+    ),
+    "actor_rollout_ref.actor.megatron.router_replay.record_file": (None, "leave it out; routes travel with the batch"),
+    "actor_rollout_ref.actor.megatron.router_replay.replay_file": (None, "leave it out; routes travel with the batch"),
     "critic.model.tiled_mlp.enabled": (False, "leave it out"),
     "critic.nccl_timeout": (600, "leave it out"),
     "data.return_full_prompt": (False, "leave it out"),

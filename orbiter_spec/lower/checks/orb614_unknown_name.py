@@ -102,6 +102,8 @@ NAMES: Mapping[str, tuple[Any, ...]] = {
     f"{ACTOR}.torchtitan.attn_type": ("flex", "flex_flash", "varlen"),
     f"{ACTOR}.torchtitan.spmd_backend": ("default", "full_dtensor", "spmd_types"),
     f"{ACTOR}.torchtitan.activation_checkpoint": ("selective", "full", "none"),
+    f"{ACTOR}.torchtitan.reshard_after_forward": ("default", "always", "never"),
+    f"{ACTOR}.veomni.init_device": ("meta", "cpu", "cuda", "npu"),
     f"{ACTOR}.automodel.distributed_strategy": ("fsdp2", "megatron_fsdp", "ddp"),
     f"{ROLLOUT}.logprobs_mode": ("processed_logprobs", "raw_logprobs", "processed_logits", "raw_logits"),
     f"{ROLLOUT}.scheduling_policy": ("fcfs", "priority"),

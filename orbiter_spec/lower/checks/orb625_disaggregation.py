@@ -3,12 +3,13 @@
 ## What it checks
 
 With `rollout.disaggregation.enabled` the engine is vLLM or SGLang, one replica prefills, at least one decodes, all on
-one node and without data or pipeline parallelism; the transfer backend is known and, for vLLM, nixl or mooncake; the
-port is a port; training GPUs are not lent to generation.
+one node and without data or pipeline parallelism; whole replicas fill the training GPUs that they share; the transfer
+backend is known and, for vLLM, nixl or mooncake; the port is a port; training GPUs are not lent to generation.
 
 ## Why it matters
 
-verl raises when the rollout is configured or its replicas start, after the actor is loaded.
+verl raises when the rollout is configured or its replicas start, after the actor is loaded. A worker on a GPU that no
+replica has looks for its server in the first weight sync, and fails.
 
 ## Bad
 
@@ -21,7 +22,7 @@ actor_rollout_ref.rollout.disaggregation.prefill_replicas: 2
 
 ```yaml
 actor_rollout_ref.rollout.disaggregation.enabled: true
-actor_rollout_ref.rollout.disaggregation.decode_replicas: 2
+actor_rollout_ref.rollout.disaggregation.decode_replicas: 3
 actor_rollout_ref.rollout.tensor_model_parallel_size: 2
 ```
 """
@@ -73,10 +74,18 @@ def _room(settings: Mapping[str, Any], prefill: int, decode: int) -> Iterator[Ke
     tensor = settings.get(f"{ROLLOUT}.tensor_model_parallel_size", 2)
     inner = settings.get(f"{HOME}.decode_tensor_model_parallel_size") or tensor
     each = settings.get("trainer.n_gpus_per_node", 8)
-    if prefill == 1 and tensor * prefill + inner * decode > each:
-        note = (
-            f"{tensor} x {prefill} + {inner} x {decode} = {tensor * prefill + inner * decode} GPUs on a node of {each}"
-        )
-        yield KeyFinding(
-            f"{HOME}.decode_replicas", note, f"use at most {(each - tensor) // inner} replicas that decode"
-        )
+    whole = tensor * prefill + inner * decode
+    if prefill != 1 or decode < 1:
+        return
+    if whole > each:
+        note = f"{tensor} x {prefill} + {inner} x {decode} = {whole} GPUs on a node of {each}"
+        cure = f"use at most {(each - tensor) // inner} replicas that decode"
+        yield KeyFinding(f"{HOME}.decode_replicas", note, cure)
+    elif settings.get("actor_rollout_ref.hybrid_engine") is not False:
+        total = each * settings.get("trainer.nnodes", 1)
+        if total % whole:
+            note = f"replicas of {whole} GPUs leave {total % whole} of {total} without one"
+            sizes = {count: tensor + inner * count for count in range(1, each)}
+            fitting = [str(count) for count, size in sizes.items() if size <= each and total % size == 0]
+            cure = f"use {' or '.join(fitting)}" if fitting else f"use sizes that add up to a divisor of {total}"
+            yield KeyFinding(f"{HOME}.decode_replicas", note, cure)

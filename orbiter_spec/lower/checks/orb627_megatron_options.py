@@ -13,6 +13,7 @@ verl asserts them when the workers are built.
 
 ```yaml
 actor_rollout_ref.actor.strategy: megatron
+actor_rollout_ref.actor.optim.use_precision_aware_optimizer: true
 actor_rollout_ref.actor.optim.exp_avg_dtype: fp8
 ```
 
@@ -20,6 +21,7 @@ actor_rollout_ref.actor.optim.exp_avg_dtype: fp8
 
 ```yaml
 actor_rollout_ref.actor.strategy: megatron
+actor_rollout_ref.actor.optim.use_precision_aware_optimizer: true
 actor_rollout_ref.actor.optim.exp_avg_dtype: bf16
 ```
 """

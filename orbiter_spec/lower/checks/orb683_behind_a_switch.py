@@ -5,7 +5,9 @@
 A value that only means something with a switch stands with it: a checkpoint to resume from with `resume_mode`, a
 teacher with `distillation.enabled`, a reward model's path with its `enable`, a function's name and arguments with its
 file, the name of a class of rows with its file, a manager's file with its source, settings of a trainer mode with that
-mode, rollout nodes and a backend of the weight sync with the separate one, metrics of experts with recorded routes.
+mode, rollout nodes and a backend of the weight sync with the separate one, metrics of experts with recorded routes, a
+length that rows are padded to with the padding, types of the optimiser's state with the optimiser that keeps them, and
+words of Muon with Muon.
 
 ## Why it matters
 
@@ -36,6 +38,8 @@ from orbiter_spec.lower.checks.finding import KeyFinding
 MODE, FUNCTION, MANAGER = "trainer.v1.trainer_mode", "reward.custom_reward_function", "reward.reward_manager"
 MODEL, ROLLOUT = "actor_rollout_ref.model", "actor_rollout_ref.rollout"
 FSDP = "actor_rollout_ref.actor.fsdp_config"
+MEGATRON, VEOMNI = "actor_rollout_ref.actor.megatron", "actor_rollout_ref.actor.veomni"
+OPTIMISER = "actor_rollout_ref.actor.optim"
 SWITCHES: tuple[tuple[str, Any, str, Any], ...] = (
     ("trainer.resume_from_path", None, "trainer.resume_mode", "resume_path"),
     ("reward.reward_model.model_path", None, "reward.reward_model.enable", True),
@@ -44,6 +48,17 @@ SWITCHES: tuple[tuple[str, Any, str, Any], ...] = (
     (f"{MODEL}.mtp.enable_rollout", False, f"{MODEL}.mtp.enable", True),
     (f"{ROLLOUT}.disaggregation.decode_replicas", 1, f"{ROLLOUT}.disaggregation.enabled", True),
     (f"{FSDP}.entropy_from_logits_chunk_size", 2048, f"{FSDP}.entropy_from_logits_with_chunking", True),
+    (f"{FSDP}.pad_to_length_bucket", 1024, f"{FSDP}.pad_to_length", True),
+    (f"{MEGATRON}.pad_to_length_bucket", 512, f"{MEGATRON}.pad_to_length", True),
+    (f"{MEGATRON}.dist_checkpointing_path", None, f"{MEGATRON}.use_dist_checkpointing", True),
+    (f"{MEGATRON}.max_seqlen_per_dp_cp_rank", None, f"{MEGATRON}.dynamic_context_parallel", True),
+    (f"{VEOMNI}.activation_offload_modules", [], f"{VEOMNI}.enable_async_activation_offload", True),
+    (f"{OPTIMISER}.exp_avg_dtype", "fp32", f"{OPTIMISER}.use_precision_aware_optimizer", True),
+    (f"{OPTIMISER}.exp_avg_sq_dtype", "fp32", f"{OPTIMISER}.use_precision_aware_optimizer", True),
+    (f"{OPTIMISER}.main_grads_dtype", "fp32", f"{OPTIMISER}.use_precision_aware_optimizer", True),
+    (f"{OPTIMISER}.use_layer_wise_distributed_optimizer", False, f"{OPTIMISER}.optimizer", "muon"),
+    (f"{OPTIMISER}.muon_match_adamw_update_rms", False, f"{OPTIMISER}.optimizer", "muon"),
+    (f"{OPTIMISER}.muon_momentum", 0.95, f"{OPTIMISER}.optimizer", "muon"),
     (f"{ROLLOUT}.nnodes", 0, MODE, "separate_async"),
     (f"{ROLLOUT}.checkpoint_engine.backend", "naive", MODE, "separate_async"),
     (f"{ROLLOUT}.moe_load_balance_metrics_interval", 0, f"{ROLLOUT}.enable_rollout_routing_replay", True),
@@ -59,7 +74,12 @@ OF_A_FILE: tuple[tuple[str, Any, str], ...] = (
     ("data.custom_cls.name", None, "data.custom_cls.path"),
 )
 """What goes with code of the user's, what it is when it is left out, and the key of the code's file."""
-OFF: Mapping[str, Any] = {"trainer.resume_mode": "auto", f"{MANAGER}.source": "register", MODE: "sync"}
+OFF: Mapping[str, Any] = {
+    "trainer.resume_mode": "auto",
+    f"{MANAGER}.source": "register",
+    MODE: "sync",
+    f"{OPTIMISER}.optimizer": "adam",
+}
 
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:

@@ -61,8 +61,10 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         engine = engine_of(settings, home)
         start = f"{home}.engine_kwargs.{engine}"
         for word, writer in _written_over(settings, home, engine):
-            key = f"{start}.{word}"
-            if settings.get(key) is not None:
+            whole = f"{start}.{word}"
+            parts = (other for other in sorted(settings) if other == whole or other.startswith(f"{whole}."))
+            key = next((other for other in parts if settings[other] is not None), None)
+            if key is not None:
                 related = ((writer, "this decides"),) if writer in settings else ()
                 cure = f"leave it out, and set {writer}" if writer else "leave it out"
                 note = f"{settings[key]!r}, and verl sets it" + (f" from {writer}" if writer else "")
