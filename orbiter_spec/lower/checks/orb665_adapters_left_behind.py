@@ -3,7 +3,8 @@
 ## What it checks
 
 Where generation has GPUs of its own (`separate_async`) adapters are merged before they are sent (`model.lora.merge`),
-and not gathered layer by layer (`layered_summon`), which stands with adapters of FSDP only.
+and not gathered layer by layer (`layered_summon`), which stands with adapters of FSDP only. `save_lora_only`
+stands with adapters.
 
 ## Why it matters
 
@@ -54,6 +55,9 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         note = "Megatron gathers its adapters otherwise" if megatron else "there are no adapters"
         yield KeyFinding(LAYERED, f"{note}, so nothing reads it", "leave it out", severity=Severity.WARNING)
     apart = settings.get("trainer.v1.trainer_mode") == "separate_async"
+    only = "actor_rollout_ref.actor.checkpoint.save_lora_only"
+    if settings.get(only) and size <= 0:
+        yield KeyFinding(only, "there are no adapters to save alone", "leave it out", severity=Severity.WARNING)
     if size <= 0 or not apart or backend == "naive" or settings.get(f"{MODEL}.lora.merge"):
         return
     related = ((BACKEND, f"{backend}"),)

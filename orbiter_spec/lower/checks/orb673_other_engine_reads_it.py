@@ -5,8 +5,8 @@
 Settings of FSDP that only one of its versions reads stand with that version: `offload_policy` with fsdp2,
 `use_orig_params` and `wrap_policy.min_num_params` with fsdp. `offload_policy` does not stand beside `param_offload`
 and `optimizer_offload`. Liger kernels and activation offload go with FSDP, fused kernels with every engine but
-torchtitan, training of prediction heads with Megatron, compiling is switched where the engine looks, and rows are
-padded to a length where padding is removed first.
+torchtitan, training of prediction heads with Megatron, background saves go with Megatron, compiling is switched where
+the engine looks, and rows are padded to a length where padding is removed first.
 
 ## Why it matters
 
@@ -64,6 +64,10 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         for word, engines in MODEL.items():
             if settings.get(f"{model}.{word}") and engine not in engines:
                 yield _unread(f"{model}.{word}", f"{engine} does not read it", f"use {engines[0]}, or leave it out")
+        later = f"{role}.checkpoint.async_save"
+        if settings.get(later) and engine != "megatron":
+            note = f"{engine} saves at once, and the file that names the latest checkpoint is left to it"
+            yield _unread(later, note, "leave it out: a resume would find nothing")
         padded = f"{role}.{OWN.get(engine, section)}.pad_to_length"
         if settings.get(padded) and settings.get(f"{model}.use_remove_padding", True) is False:
             yield _unread(padded, "padding is kept, so no row is packed", f"set {model}.use_remove_padding to true")

@@ -3,7 +3,8 @@
 ## What it checks
 
 Under `profiler.tool_config` of the actor, the reference, the critic and the rollout: what is recorded and how deeply
-are names the tool knows, schedules and sizes are whole numbers, and the last token comes after the first.
+are names the tool knows, schedules and sizes are whole numbers, the last token comes after the first, and workers
+that are recorded by number are there.
 
 ## Why it matters
 
@@ -27,8 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orbiter_spec.diagnostics import Severity
 from orbiter_spec.lower.checks.finding import KeyFinding
 from orbiter_spec.lower.checks.roles import uses_critic, uses_reference
+from orbiter_spec.lower.checks.sizes import gpus
 
 CONTENTS: Mapping[str, tuple[str, ...]] = {
     "torch": ("cuda", "cpu", "memory", "shapes", "stack"),
@@ -45,6 +48,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     roles += ["actor_rollout_ref.ref"] if uses_reference(settings) else []
     roles += ["critic"] if uses_critic(settings) else []
     for role in roles:
+        yield from _ranks(settings, f"{role}.profiler")
         home = f"{role}.profiler.tool_config"
         for tool in CONTENTS:
             yield from _contents(settings, f"{home}.{tool}", tool)
@@ -57,6 +61,18 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
             value = settings.get(key, lowest)
             if not isinstance(value, int) or value < lowest:
                 yield KeyFinding(key, f"{key} = {value!r}", f"use a whole number, {lowest} or more")
+
+
+def _ranks(settings: Mapping[str, Any], home: str) -> Iterator[KeyFinding]:
+    """Workers that are looked at by number; the rollout takes numbers of GPUs too."""
+    listed, total = settings.get(f"{home}.ranks"), gpus(settings)
+    if not settings.get(f"{home}.enable") or settings.get(f"{home}.all_ranks") or not isinstance(listed, list):
+        return
+    beyond = [rank for rank in listed if isinstance(rank, int) and total and not 0 <= rank < total]
+    if beyond:
+        note = f"there is no worker {', '.join(map(str, beyond))} among {total}"
+        cure = f"use numbers from 0 to {(total or 1) - 1}"
+        yield KeyFinding(f"{home}.ranks", note, cure, severity=Severity.WARNING)
 
 
 def _contents(settings: Mapping[str, Any], home: str, tool: str) -> Iterator[KeyFinding]:
