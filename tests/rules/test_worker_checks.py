@@ -162,6 +162,17 @@ REFUSED: tuple[tuple[str, str, dict[str, Any]], ...] = (
             f"{TRANSFORMER}.recompute_num_layers": 1,
         },
     ),
+    (
+        "ORB689",
+        f"{TRANSFORMER}.recompute_num_layers",
+        {
+            **MEGATRON,
+            f"{MODEL}.mtp.enable": True,
+            f"{TRANSFORMER}.recompute_granularity": "full",
+            f"{TRANSFORMER}.recompute_method": "uniform",
+            f"{TRANSFORMER}.recompute_num_layers": 2,
+        },
+    ),
     ("ORB689", f"{TRANSFORMER}.attention_backend", {**MEGATRON, f"{TRANSFORMER}.attention_backend": "flash_attn"}),
     (
         "ORB689",

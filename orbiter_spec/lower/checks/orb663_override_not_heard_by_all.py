@@ -55,7 +55,8 @@ DEAF = ("veomni", "torchtitan")
 
 def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     """Look at each entry that changes the model."""
-    start, found = f"{MODEL}.override_config.", {}
+    start = f"{MODEL}.override_config."
+    found: dict[str, str] = {}
     for key in sorted(settings):
         word = key.removeprefix(start).removeprefix("model_config.").partition(".")[0]
         if key.startswith(start) and word in CHANGES and settings[key] is not None:

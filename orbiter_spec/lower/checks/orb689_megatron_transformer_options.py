@@ -77,6 +77,9 @@ def _recomputation(settings: Mapping[str, Any], home: str) -> Iterator[KeyFindin
         if wanted:
             note = f"full, with method {method!r} and {layers!r} layers"
             yield KeyFinding(f"{home}.recompute_granularity", note, f"beside it set {' and '.join(wanted)}")
+        elif settings.get(f"{MODEL}.mtp.enable") and method == "uniform" and layers != 1:
+            note = f"{layers} layers at once, and prediction heads are recomputed one by one"
+            yield KeyFinding(f"{home}.recompute_num_layers", note, "use 1")
     elif kind == "selective" and layers is not None:
         note = f"{layers}, and only parts of layers are recomputed"
         related = ((f"{home}.recompute_granularity", "selective"),)
