@@ -20,7 +20,9 @@ from orbiter_spec.launch.site import check_site as check_machine
 from orbiter_spec.launch.site_facts import Questions
 from orbiter_spec.launch.verl_config import VerlConfig
 from orbiter_spec.lower.files import RAY_ADDRESS
+from orbiter_spec.rules.facts import loggers
 from orbiter_spec.rules.site import run_site_rules
+from orbiter_spec.spec.names import LOGGER_MODULES
 
 if TYPE_CHECKING:
     from orbiter_spec.compilation import Compilation
@@ -121,7 +123,7 @@ def questions_of(state: Compilation, folder: Path | None = None, *, on_cluster: 
     paths = dict(_paths(plan))
     return Questions(
         packages=_packages(plan),
-        modules=tuple(sorted(_modules(state))),
+        modules=tuple(sorted({*_modules(state), *_logger_modules(plan)})),
         paths={route: path for route, path in paths.items() if os.path.isabs(path)},
         folders=tuple(dict.fromkeys([*([saved] if saved else ()), RAY_TEMPORARY])),
         shared=(saved,) if saved else (),
@@ -173,6 +175,11 @@ def _modules(state: Compilation) -> set[str]:
     named = {str(entry["module"]).partition(".")[0] for entry in inputs.rewards if entry.get("module")}
     found = named.union(*(_imports(path) for path in inputs.copies.values() if path.suffix == ".py"))
     return {name for name in found - local if name not in sys.stdlib_module_names and name != "orbiter_spec"}
+
+
+def _logger_modules(plan: Plan) -> Iterator[str]:
+    """Modules that verl imports for the loggers of the run."""
+    yield from (LOGGER_MODULES[name] for name in loggers(plan) if name in LOGGER_MODULES)
 
 
 def _imports(path: Path) -> set[str]:

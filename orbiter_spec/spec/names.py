@@ -43,3 +43,14 @@ OWN_TOOL_FORMATS = ("plain", "tags")
 TRAINER_MODES = ("sync", "colocate_async", "separate_async")
 REWARD_MANAGERS = ("naive", "dapo", "gdpo", "remote", "rate_limited", "limited")
 """The last is a second name that verl gives `rate_limited`."""
+LOGGER_MODULES = {
+    "wandb": "wandb",
+    "mlflow": "mlflow",
+    "swanlab": "swanlab",
+    "tensorboard": "tensorboard",
+    "clearml": "clearml",
+    "trackio": "trackio",
+    "rl_insight": "rl_insight",
+    "vemlp_wandb": "volcengine_ml_platform",
+}
+"""By logger: what verl's tracker imports for it (utils/tracking.py), in the task runner and once all models are up."""

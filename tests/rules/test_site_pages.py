@@ -69,3 +69,18 @@ def test_page_has_its_parts(rule: ModuleType) -> None:
 def test_tuple_is_the_folder() -> None:
     files = sorted(path.stem for path in Path(SITE_RULES[0].__file__ or "").parent.glob("orb*.py"))
     assert [rule.__name__.rpartition(".")[2] for rule in SITE_RULES] == files
+
+
+@pytest.mark.parametrize(
+    ("spec", "modules", "routes"),
+    [
+        ("run: {log: [console, wandb]}", ["wandb"], ["run.log"]),
+        ("run: {log: [console, wandb]}", ["sympy", "wandb"], ["rewards", "run.log"]),
+        ("agent: {environment: {class: envs.py:Game}}", ["gymnasium"], ["agent.environment"]),
+        ("agent: {function_tools: tools.py}", ["httpx"], ["agent.function_tools"]),
+        ("rewards: [{function: r.py:score}]\nagent: {function_tools: tools.py}", ["httpx"], ["rewards"]),
+    ],
+)
+def test_missing_module_is_told_where_it_is_asked_for(spec: str, modules: list[str], routes: list[str]) -> None:
+    found = findings_of(f"{spec}\nsite: {{nodes: [{{missing_modules: [{', '.join(modules)}]}}]}}")
+    assert sorted(finding.route for name, finding in found if name == "ORB525") == routes
