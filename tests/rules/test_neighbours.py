@@ -221,6 +221,26 @@ FOUND: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("ORB614", "skip.async_rollout.action", {"skip.async_rollout.action": "zip"}),
     ("ORB694", "skip.rollout.steps", {"skip.rollout.steps": 3}),
     ("ORB694", "skip.rollout_tq.steps", {"skip.rollout_tq.steps": [1.5]}),
+    # experimental/teacher_loop/teacher_model.py: a pool of two nodes of 4 GPUs, teachers of 3 and 4 and 1
+    (
+        "ORB617",
+        "distillation.teacher_models.b.inference.tensor_model_parallel_size",
+        {
+            "distillation.enabled": True,
+            "distillation.nnodes": 2,
+            "distillation.n_gpus_per_node": 4,
+            **{
+                f"distillation.teacher_models.{name}.{word}": value
+                for name, size in (("a", 3), ("b", 4), ("c", 1))
+                for word, value in (
+                    ("model_path", "m"),
+                    ("key", name),
+                    ("num_replicas", 1),
+                    ("inference.tensor_model_parallel_size", size),
+                )
+            },
+        },
+    ),
     # utils/import_utils.py, trainer/ppo/reward.py, trainer_base.py _load_checkpoint
     ("ORB695", "actor_rollout_ref.model.path", {"actor_rollout_ref.model.path": "~/models/mine"}),
     ("ORB695", "data.val_files", {"data.val_files": ["/d/a.parquet", "~/b.parquet"]}),
@@ -300,6 +320,7 @@ UNREAD: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("ORB683", "distillation.teacher_models.teacher_model.model_path", {**TEACHER, "distillation.enabled": False}),
     ("ORB683", "reward.custom_reward_function.name", {"reward.custom_reward_function.name": "mine"}),
     ("ORB683", "data.custom_cls.name", {"data.custom_cls.name": "Rows"}),
+    ("ORB670", "trainer.max_actor_ckpt_to_keep", {"trainer.max_actor_ckpt_to_keep": 0}),
     ("ORB693", f"{TURNS}.max_parallel_calls", {**TOOLS, f"{TURNS}.max_parallel_calls": 0}),
     ("ORB693", f"{TURNS}.max_user_turns", {**TOOLS, f"{TURNS}.max_user_turns": 0}),
     ("ORB693", f"{TURNS}.max_tool_response_length", {**TOOLS, f"{TURNS}.max_tool_response_length": 0}),
@@ -327,6 +348,12 @@ OFF: tuple[dict[str, Any], ...] = (
     {f"{ROLLOUT}.seed": None, "algorithm.kl_ctrl.type": None, "algorithm.gamma": None},
     {f"{TURNS}.max_parallel_calls": 0, "data.train_max_samples": -1},
     {"data.train_files": "~/data/rlhf/gsm8k/train.parquet"},
+    {
+        **TEACHER,
+        "distillation.nnodes": 3,
+        "distillation.n_gpus_per_node": 4,
+        f"{INFERENCE}.tensor_model_parallel_size": 6,
+    },
     {"critic.optim.clip_grad": None, "critic.loss_agg_mode": "mean"},
     {"distillation.enabled": False, f"{LOSS}.loss_mode": "forward_kl", f"{INFERENCE}.name": "vlm"},
     {"reward.reward_model.enable": False, "reward.reward_model.rollout.name": "vlm"},

@@ -2,9 +2,9 @@
 
 ## What it checks
 
-With `distillation.enabled` the pool has nodes and GPUs and holds its teachers exactly; each teacher has a model and,
-with several, a key of its own; the loss is one that learns from the teacher; the teacher's engine holds prompt,
-response and one token.
+With `distillation.enabled` the pool has nodes and GPUs and holds its teachers exactly, no copy of one over more nodes
+than it needs; each teacher has a model and, with several, a key of its own; the loss is one that learns from the
+teacher; the teacher's engine holds prompt, response and one token.
 
 ## Why it matters
 
@@ -46,12 +46,13 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     for key, value in (("distillation.nnodes", nodes), ("distillation.n_gpus_per_node", each)):
         if value <= 0:
             yield KeyFinding(key, f"{key} = {value}", f"set {key} to at least 1")
-    names = sorted({key.removeprefix(TEACHERS).partition(".")[0] for key in settings if key.startswith(TEACHERS)})
+    named = (key.removeprefix(TEACHERS).partition(".")[0] for key in settings if key.startswith(TEACHERS))
+    names = list(dict.fromkeys(named))
     used = [name for name in names if len(names) == 1 or name != "teacher_model"]
     yield from _loss(settings)
     yield from _teachers(settings, used)
     if nodes > 0 and each > 0:
-        yield from _pool(settings, used, nodes * each)
+        yield from _pool(settings, used, nodes * each, each)
 
 
 def _loss(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
@@ -63,7 +64,7 @@ def _loss(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
 
 def _teachers(settings: Mapping[str, Any], names: list[str]) -> Iterator[KeyFinding]:
     seen: dict[Any, str] = {}
-    longest = settings.get("data.max_prompt_length", 512) + settings.get("data.max_response_length", 512) + 1
+    longest = 1 + sum(settings.get(f"data.max_{word}_length") or 512 for word in ("prompt", "response"))
     for name in names:
         home = f"{TEACHERS}{name}"
         if settings.get(f"{home}.model_path") is None:
@@ -99,18 +100,39 @@ def _engine(settings: Mapping[str, Any], key: str) -> Iterator[KeyFinding]:
         yield KeyFinding(key, note, "use vllm or sglang")
 
 
-def _pool(settings: Mapping[str, Any], names: list[str], gpus: int) -> Iterator[KeyFinding]:
+def _pool(settings: Mapping[str, Any], names: list[str], gpus: int, each: int) -> Iterator[KeyFinding]:
+    """The teachers fill the pool, in the order in which they are written; `each` is a node's GPUs."""
     sizes = {name: _replica(settings, f"{TEACHERS}{name}.inference") for name in names}
     if len(names) == 1:
         replica = sizes[names[0]]
         if gpus % replica:
             note = f"a teacher of {replica} GPUs does not divide {gpus}"
             yield KeyFinding("distillation.n_gpus_per_node", note, f"use a multiple of {replica}")
+        else:
+            yield from _straddling(names[0], replica, range(0, gpus, replica), each)
         return
-    wanted = sum(size * (settings.get(f"{TEACHERS}{name}.num_replicas") or 0) for name, size in sizes.items())
+    counts = {name: settings.get(f"{TEACHERS}{name}.num_replicas") or 0 for name in names}
+    wanted = sum(size * counts[name] for name, size in sizes.items())
     if wanted != gpus:
         note = f"teachers take {wanted} GPUs, the pool has {gpus}"
         yield KeyFinding("distillation.n_gpus_per_node", note, f"use {wanted} GPUs in all")
+        return
+    start = 0
+    for name, size in sizes.items():
+        yield from _straddling(name, size, range(start, start + size * counts[name], size), each)
+        start += size * counts[name]
+
+
+def _straddling(name: str, size: int, starts: range, each: int) -> Iterator[KeyFinding]:
+    """The first copy that lies over more nodes than its size needs (teacher_loop/teacher_model.py)."""
+    needed = -(-size // each)
+    for start in starts:
+        nodes = (start + size - 1) // each - start // each + 1
+        if nodes != needed:
+            key = f"{TEACHERS}{name}.inference.tensor_model_parallel_size"
+            note = f"its {size} GPUs from {start + 1} on lie on {nodes} nodes of {each}, and fit on {needed}"
+            yield KeyFinding(key, note, f"use copies that divide {each}, or write larger teachers first")
+            return
 
 
 def _replica(settings: Mapping[str, Any], home: str) -> int:

@@ -47,7 +47,8 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     engine = settings.get(f"{ROLLOUT}.name")
     if engine not in ("vllm", "sglang"):
         yield KeyFinding(f"{ROLLOUT}.name", f"{engine} cannot separate them", "use vllm or sglang")
-    prefill, decode = settings.get(f"{HOME}.prefill_replicas", 1), settings.get(f"{HOME}.decode_replicas", 1)
+    prefill, decode = settings.get(f"{HOME}.prefill_replicas", 1), settings.get(f"{HOME}.decode_replicas")
+    decode = 1 if decode is None else decode
     if prefill != 1:
         yield KeyFinding(f"{HOME}.prefill_replicas", f"{prefill} replicas prefill", "use 1")
     if decode < 1:
@@ -71,7 +72,7 @@ def _transfer(settings: Mapping[str, Any], engine: str) -> Iterator[KeyFinding]:
 
 
 def _room(settings: Mapping[str, Any], prefill: int, decode: int) -> Iterator[KeyFinding]:
-    tensor = settings.get(f"{ROLLOUT}.tensor_model_parallel_size", 2)
+    tensor = settings.get(f"{ROLLOUT}.tensor_model_parallel_size") or 2
     inner = settings.get(f"{HOME}.decode_tensor_model_parallel_size") or tensor
     each = settings.get("trainer.n_gpus_per_node", 8)
     whole = tensor * prefill + inner * decode

@@ -46,7 +46,7 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
     if not uses_critic(settings):
         return
     shared = settings.get("critic.fsdp.ulysses_sequence_parallel_size", 1) or 1
-    longest = settings.get("data.max_prompt_length", 512) + settings.get("data.max_response_length", 512)
+    longest = sum(settings.get(f"data.max_{word}_length") or 512 for word in ("prompt", "response"))
     budget = settings.get(KEY, 32_768)
     if budget * shared < longest:
         note = f"{budget} x {shared} tokens for a sequence of up to {longest}"

@@ -3,8 +3,8 @@
 ## What it checks
 
 Batches, samples, workers, nodes, parallel sizes, chunks and drafted tokens that are read are whole numbers of at
-least 1, and counts that may be nothing of at least 0. Epochs of an update or a training at 0 are a warning: nothing
-would be trained.
+least 1, and counts that may be nothing of at least 0. Epochs of an update or a training at 0 are a warning, because
+nothing would be trained, and so is a number of checkpoints to keep that keeps them all.
 
 ## Why it matters
 
@@ -52,6 +52,7 @@ MEGATRON_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", 
 FSDP = ("fsdp", "fsdp2", "fsdp_turbo")
 MTP = "actor_rollout_ref.model.mtp"
 DRAFTS = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
+KEPT = ("trainer.max_actor_ckpt_to_keep", "trainer.max_critic_ckpt_to_keep")
 TRAINS_NOTHING = (f"{ACTOR}.ppo_epochs", "trainer.total_epochs", "trainer.total_training_steps")
 
 
@@ -68,6 +69,12 @@ def check(settings: Mapping[str, Any]) -> Iterator[KeyFinding]:
         value = settings.get(key)
         if isinstance(value, int) and value < 1:
             yield KeyFinding(key, f"{key} = {value}: nothing is trained", "use 1 or more", severity=Severity.WARNING)
+
+    for key in KEPT if uses_critic(settings) else KEPT[:1]:
+        value = settings.get(key)
+        if value is not None and not _is_count(value, 1):
+            note = f"{key} = {value!r} removes no checkpoint"
+            yield KeyFinding(key, note, "use 1 or more, or null to keep all", severity=Severity.WARNING)
 
 
 def _is_count(value: Any, least: int) -> bool:
