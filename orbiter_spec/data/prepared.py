@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from orbiter_spec.data.opening import suffix_of
+from orbiter_spec.data.prepared_types import disagreements, is_messages
 from orbiter_spec.data.request import SourceRequest
 from orbiter_spec.diagnostics import Diagnostic, Severity, nearest
 from orbiter_spec.spec.experiment import Experiment
@@ -16,14 +17,18 @@ from orbiter_spec.spec.experiment import Experiment
 SCORED_BY = "reward_model"
 
 
-def check_prepared(experiment: Experiment, sources: tuple[SourceRequest, ...]) -> tuple[list[Diagnostic], bool]:
-    """Findings about the files, and whether all that are here can be read."""
+def check_prepared(
+    experiment: Experiment, train: tuple[SourceRequest, ...], validation: tuple[SourceRequest, ...]
+) -> tuple[list[Diagnostic], bool]:
+    """Findings about the files, and whether all that are here can be read and put together."""
     problems: list[Diagnostic] = []
-    for source in sources:
+    for source in (*train, *validation):
         if not source.path.is_file():
             problems.append(_absent(source))
         elif suffix_of(source.path) == ".parquet":
             problems += _footer(experiment, source)
+    if experiment.dataset.custom_class is None:
+        problems += [*disagreements(train), *disagreements(validation)]
     return problems, not any(found.severity is Severity.ERROR for found in problems)
 
 
@@ -42,7 +47,7 @@ def _footer(experiment: Experiment, source: SourceRequest) -> Iterator[Diagnosti
     from pyarrow import ArrowException, parquet
 
     try:
-        names = list(parquet.read_schema(source.path).names)
+        schema = parquet.read_schema(source.path)
     except (OSError, ArrowException) as error:
         note = " ".join(str(error).split())[:160]
         yield Diagnostic(
@@ -56,6 +61,10 @@ def _footer(experiment: Experiment, source: SourceRequest) -> Iterator[Diagnosti
     columns = experiment.dataset.columns
     prompt = (columns.prompt if columns else None) or "prompt"
     scorer = (columns.scorer if columns else None) or "data_source"
+    names = list(schema.names)
+    if prompt in names and experiment.dataset.custom_class is None and not is_messages(schema.field(prompt).type):
+        own = bool(experiment.agent.environment or experiment.agent.loop_config)
+        yield _no_messages(source, prompt, str(schema.field(prompt).type), own_loop=own)
     for name, severity in ((prompt, Severity.ERROR), (scorer, Severity.WARNING), (SCORED_BY, Severity.WARNING)):
         if name not in names and experiment.dataset.custom_class is None:
             yield _without(source, name, names, severity)
@@ -70,6 +79,18 @@ def _without(source: SourceRequest, name: str, names: list[str], severity: Any) 
         note=f"did you mean {close!r}?" if close else f"it has {', '.join(names[:12])}",
         help="remove prepared: true and let the rows be built, or name the column in dataset.columns",
         severity=severity,
+    )
+
+
+def _no_messages(source: SourceRequest, name: str, kind: str, *, own_loop: bool) -> Diagnostic:
+    """A loop of the user's own may do with a text; verl's take it for a list of messages."""
+    return Diagnostic(
+        "ORB459",
+        f"prepared file {source.label} has no messages in {name!r}",
+        source.place,
+        note=f"the column is {kind[:80]}, and verl reads a list of role and content",
+        help="remove prepared: true and let the rows be built, or name the column in dataset.columns.prompt",
+        severity=Severity.WARNING if own_loop else Severity.ERROR,
     )
 
 

@@ -295,7 +295,7 @@ def _prepared(
     experiment: Experiment, request: DatasetRequest, files: tuple[Path, ...]
 ) -> tuple[RowPlan | None, list[Diagnostic]]:
     """Files verl reads where they are."""
-    problems, good = check_prepared(experiment, (*request.train, *request.validation))
+    problems, good = check_prepared(experiment, request.train, request.validation)
     if not good:
         return None, problems
     paths: dict[str, Any] = {"dataset.train": [_as_verl_sees(source) for source in request.train]}
