@@ -8,6 +8,7 @@ from typing import Any
 from orbiter_spec.data.functions import FunctionRef, check_function, check_parameters
 from orbiter_spec.data.inputs import Inputs, copy_code
 from orbiter_spec.data.reward_checks import check_keys_travel, check_reward, check_shared, read_column, reward_route
+from orbiter_spec.data.scorer import check_scorer
 from orbiter_spec.diagnostics import Diagnostic, nearest
 from orbiter_spec.source import Document, Route
 from orbiter_spec.spec.builtin_rewards import BUILTINS, REQUIRED, RESERVED_NAMES, BuiltinArgument
@@ -28,6 +29,7 @@ def find_rewards(experiment: Experiment, document: Document, inputs: Inputs) -> 
         seen.add(reward.label)
         problems += _find_reward(reward, route, document, inputs)
         problems += check_reward(reward, experiment.rewards, route, document)
+    problems += check_scorer(experiment, document)
     problems += check_shared(experiment.rewards, document)
     problems += check_keys_travel(experiment, document)
     return problems

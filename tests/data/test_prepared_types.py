@@ -18,7 +18,6 @@ TYPES: dict[str, pa.DataType] = {
     "small number": pa.int32(),
     "text": pa.string(),
     "large text": pa.large_string(),
-    "nothing": pa.null(),
     "messages": pa.list_(MESSAGE),
     "messages the other way round": pa.list_(pa.struct([("content", pa.string()), ("role", pa.string())])),
     "no messages": pa.list_(pa.null()),
@@ -49,6 +48,10 @@ def test_as_datasets_judges(one: str, tmp_path: Path, monkeypatch: pytest.Monkey
         except (ValueError, pa.ArrowException):
             together = False
         assert fits(TYPES[one], TYPES[other]) is together, (one, other)
+
+
+def test_nothing_fits_everything() -> None:
+    assert all(fits(pa.null(), kind) and fits(kind, pa.null()) for kind in TYPES.values())
 
 
 def rows(**replaced: Any) -> pa.Table:
