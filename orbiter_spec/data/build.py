@@ -15,6 +15,7 @@ from orbiter_spec.data.building import Build, Progress
 from orbiter_spec.data.empty_columns import EmptyColumns, Use
 from orbiter_spec.data.flow import Flow
 from orbiter_spec.data.pipeline import Context
+from orbiter_spec.data.remembered import remembered
 from orbiter_spec.data.request import BuildResult, DatasetRequest
 
 
@@ -50,10 +51,14 @@ def check(request: DatasetRequest, *, quick: bool = True, uses: tuple[Use, ...] 
     `quick` reads the first 10 MB of each file and renders the prompts of its first 200 rows. The rows of a larger file
     are counted without being read where its format allows it, and otherwise estimated. With a pipeline it looks at
     the first 200 rows of each source, as far as the first step that would run code of the user's; how many rows a
-    pipeline leaves is not known before it has run.
+    pipeline leaves is not known before it has run. What found nothing is not looked at again in this process.
     """
-    empty = EmptyColumns(request, uses)
-    return Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick)), empty=empty).run()
+
+    def look() -> BuildResult:
+        empty = EmptyColumns(request, uses)
+        return Build(request, None, quick=quick, flow=Flow(step_context(request, light=quick)), empty=empty).run()
+
+    return remembered(request, (quick, uses), look)
 
 
 def step_context(request: DatasetRequest, *, light: bool = False) -> Context:

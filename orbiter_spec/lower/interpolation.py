@@ -132,7 +132,8 @@ class Resolver:
             return copy_tree(self._text(node, route))
         return node
 
-    def _lookup(self, route: Route) -> Any:
+    def _lookup(self, route: Route, *, as_text: bool = False) -> Any:
+        """The value at `route`; what is printed into a text keeps the interpolations inside it, as OmegaConf has it."""
         node: Any = self._root
         resolved = False
         for at, part in enumerate(route):
@@ -144,7 +145,7 @@ class Resolver:
                 node = node[int(part)]
             else:
                 raise _AbsentError
-        return node if resolved else self._content(node, route)
+        return node if resolved or (as_text and type(node) in (dict, list)) else self._content(node, route)
 
     def _text(self, text: str, route: Route) -> Any:
         if route in self._known:
@@ -165,15 +166,15 @@ class Resolver:
     def _evaluate(self, parts: tuple[Part, ...], route: Route) -> Any:
         if len(parts) == 1:
             return self._part(parts[0], route)
-        return "".join(str(self._part(part, route)) for part in parts)
+        return "".join(str(self._part(part, route, as_text=True)) for part in parts)
 
-    def _part(self, part: Part, route: Route) -> Any:
+    def _part(self, part: Part, route: Route, *, as_text: bool = False) -> Any:
         if isinstance(part, str):
             return part
         reference = part.reference if isinstance(part, Select) else part
         above = route[: len(route) - reference.up] if reference.up else ()
         try:
-            value = self._lookup((*above, *reference.path))
+            value = self._lookup((*above, *reference.path), as_text=as_text)
         except _AbsentError:
             value = MISSING
             if isinstance(part, Reference):

@@ -75,6 +75,11 @@ def test_launch_commands(entry: Any) -> None:
     assert order(ours) == order(theirs)
 
 
+def test_a_mapping_inside_a_text_keeps_its_interpolations() -> None:
+    chosen = {"trainer.experiment_name.deep": {"er": "${trainer.project_name}", "list": ["${trainer.nnodes}"]}}
+    assert same(compose(TARGET, "dp", chosen), updated("dp", chosen))
+
+
 @pytest.mark.parametrize("release", TARGET_VERSIONS)
 @SLOW
 @given(data=st.data(), engine=st.sampled_from(ENGINES))
