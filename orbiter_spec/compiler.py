@@ -97,9 +97,11 @@ def make_plan(state: Compilation) -> None:
 def run_rules(state: Compilation) -> None:
     """Preflight rules over the plan."""
     if state.plan is not None:
+        from orbiter_spec.plan.hatch import written_at
         from orbiter_spec.rules import run_rules
 
-        state.findings += run_rules(state.plan, state.place)
+        plan = state.plan
+        state.findings += run_rules(plan, lambda route: state.place(written_at(plan, route)))
 
 
 def lower_plan(state: Compilation) -> None:

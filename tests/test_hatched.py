@@ -20,6 +20,7 @@ algorithm: {name: grpo, batch: {prompts: 64}}
 hardware: 8xH100
 """
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
+SHARED = "ulysses_sequence_parallel_size"
 
 
 def findings(folder: Path, overrides: dict[str, Any], spec: str = SPEC) -> list[tuple[str, Severity, int]]:
@@ -60,6 +61,13 @@ def test_what_the_spec_has_already_is_not_said_again(tmp_path: Path) -> None:
     assert [(name, line) for name, _, line in found] == [("ORB201", 6)]
 
 
-@pytest.mark.parametrize("overrides", [{"trainer.nnodes": [1]}, {f"{ACTOR}.checkpoint.save_contents": 3}])
+@pytest.mark.parametrize(
+    "overrides", [{"trainer.nnodes": [1]}, {f"{ACTOR}.checkpoint.save_contents": 3}, {ROLLOUT: 5}, {"trainer": "x"}]
+)
 def test_other_kind_is_an_error_at_the_override(overrides: dict[str, Any], tmp_path: Path) -> None:
     assert ("ORB604", Severity.ERROR, 10) in findings(tmp_path, overrides)
+
+
+@pytest.mark.parametrize("overrides", [{f"{ACTOR}.{SHARED}": 3}, {ACTOR: {SHARED: 3}}, {f"++{ACTOR}.{SHARED}": 3}])
+def test_an_older_key_is_told_at_the_override(overrides: dict[str, Any], tmp_path: Path) -> None:
+    assert ("ORB207", Severity.ERROR, 10) in findings(tmp_path, overrides)

@@ -65,7 +65,7 @@ def _engine_missing(target: Target, engine: str, place_of: PlaceOf) -> Diagnosti
 
 
 def other_kind(value: Any, target: Target, engine: str, key: str) -> str:
-    """What verl has where something of another kind is written: a number, a switch, a text or a list; "" where it fits.
+    """What verl has where another kind is written: a number, a switch, a list or a section; "" where it fits.
 
     A threshold is a number by default and may be two in one text, as in 0.5_2.0. Names and paths may be lists, and a
     list may be one item of it.
@@ -73,6 +73,8 @@ def other_kind(value: Any, target: Target, engine: str, key: str) -> str:
     if value is None or (isinstance(value, str) and "${" in value) or not target.has(engine, key):
         return ""
     default = target.default(engine, key)
+    if isinstance(default, dict):
+        return "" if isinstance(value, dict) else "a section"
     if isinstance(value, str):
         number = isinstance(default, (int, float)) and "threshold" not in key
         return ("true or false" if isinstance(default, bool) else "a number") if number else ""

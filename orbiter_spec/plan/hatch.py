@@ -7,6 +7,7 @@ to the hatch, so that what is composed stays what was written.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,17 @@ def heed_hatch(plan: Plan) -> Plan:
         if isinstance(size, int) and not isinstance(size, bool) and size > 1:
             plan = decide(plan, heed_hatch.__name__, {route: (size, f"verl.overrides has {key}") for route in routes})
     return plan
+
+
+def written_at(plan: Plan, route: str) -> str:
+    """The route at which a value is written: that of the override where an older key decided it, else `route`."""
+    decision = plan.decided.get(route)
+    if decision is None or decision.by != heed_hatch.__name__:
+        return route
+    overrides = plan.get("verl.overrides")
+    keys = [key for key in dict(_leaves(overrides)) if route in OLDER_KEYS.get(key, ())]
+    names = (name for name in overrides for key in keys if f"{key}.".startswith(f"{name.lstrip('+')}."))
+    return f"verl.overrides[{json.dumps(next(names), ensure_ascii=False)}]"
 
 
 def _leaves(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
